@@ -1,0 +1,285 @@
+"""The PettingZoo AEC environment over a `Game`. It holds no rule: it turns seats into agents and scores into rewards.
+
+What a user needs to know of it stands in `cancellation_hearts_v0`, its specification page.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from pettingzoo import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
+
+from chearts_env.compiled import kernel
+from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
+from chearts_env.game import Episode, Game, IllegalActionError, checked_episode
+from chearts_env.observation import OBSERVATION, bounds, decode, encode
+from chearts_env.render.text import table_as_text
+from chearts_env.rules import Rules
+from chearts_env.table import NUM_ACTIONS
+from chearts_env.vector import Reward, checked_reward, write_rewards
+
+#: What an illegal move costs its seat in `env()`, as in PettingZoo's classic environments.
+ILLEGAL_MOVE_REWARD: Final = -1.0
+RENDER_MODES: Final = ("ansi",)
+
+
+@kernel
+def _observe(tables: Any, seat: int, is_over: bool, seen: Any, mask: Any) -> None:
+    table = tables[0]
+    private = table.private[seat]
+    encode(table.options, table.public, private, seat, seen[0])
+    if is_over:
+        mask[:] = 1
+    elif table.public.mover == seat:
+        write_mask(table.options, table.public, private, mask)
+    else:
+        mask[:] = 0
+
+
+@kernel
+def _write_rewards(tables: Any, status: int, reward: int, rewards: Any) -> None:
+    write_rewards(tables[0].options, tables[0].public, status, reward, rewards)
+
+
+class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
+    """The raw environment; an illegal action raises IllegalActionError and changes nothing.
+
+    Copies, deep copies and pickles carry the whole state and go on identically.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's convention
+        "name": "cancellation_hearts_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": 2,
+    }
+
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        *,
+        episode: Episode = "game",
+        reward: Reward = "points",
+        render_mode: str | None = None,
+        observation_dtype: npt.DTypeLike = np.float32,
+        **options: Any,
+    ) -> None:
+        """Take `rules`, or options of `Rules` by name (`num_players=8`); see `cancellation_hearts_v0` for the rest."""
+        super().__init__()
+        if rules is not None and options:
+            raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
+        self.rules = _rules_of(options) if rules is None else rules
+        self._episode: Episode = episode
+        checked_episode(episode)
+        self._reward = checked_reward(reward)
+        self.render_mode = _checked_render_mode(render_mode)
+        self._dtype = _checked_dtype(observation_dtype)
+        self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
+        self.agents: list[str] = []
+        self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        space = _observation_space(self._dtype)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, space)
+        self.action_spaces: dict[str, gymnasium.spaces.Space[Any]] = {
+            agent: gymnasium.spaces.Discrete(NUM_ACTIONS) for agent in self.possible_agents
+        }
+        self._seeds: np.random.Generator | None = None
+        self._game: Game | None = None
+
+    @property
+    def game(self) -> Game:
+        """The game underneath, for inspection; raises AttributeError before the first reset."""
+        if self._game is None:
+            raise AttributeError("there is no game before reset()")
+        return self._game
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
+        """Return the space of an agent's observations, the same for all."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Space[Any]:
+        """Return the space of an agent's actions, the same for all."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal a new game: `Game(rules, seed)` with a seed, without one the next that follows from the last seed given.
+
+        `options={"game": game}` plays a copy of a game with the same rules and kind of episode instead; others are ignored.
+        """
+        given = (options or {}).get("game")
+        if given is not None:
+            self._game = self._checked_game(given).copy()
+        else:
+            if seed is not None or self._seeds is None:
+                self._seeds = np.random.default_rng(seed)
+            drawn = int(self._seeds.integers(2**64, dtype=np.uint64)) if seed is None else seed
+            self._game = Game(self.rules, drawn, episode=self._episode)
+        self.agents = self.possible_agents.copy()
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._is_paid = False
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+        self._skip_agent_selection = None
+        self._select_mover()
+        if self._game.is_over:
+            self._end()
+
+    def _checked_game(self, game: object) -> Game:
+        if not isinstance(game, Game):
+            raise ValueError(f"options['game'] is {game!r}; it must be a Game")
+        if game.rules != self.rules or game.episode != self._episode:
+            raise ValueError(
+                f"options['game'] is a {game.episode} with {game.rules}; this environment plays a {self._episode} with {self.rules}"
+            )
+        return game
+
+    def _select_mover(self) -> None:
+        mover = self.game.mover
+        self.agent_selection = self.possible_agents[0 if mover is None else mover]
+
+    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
+        """Return what an agent sees, in arrays of its own: `observation` (O,) and `action_mask` (54,) int8.
+
+        The mask is all 0 for a seat that is not to move, and all 1 once the episode is over.
+        """
+        seat = self._seat_of.get(agent)
+        if seat is None:
+            raise ValueError(f"no agent {agent!r}: the agents are {', '.join(self.possible_agents)}")
+        is_over = self.terminations.get(agent, True) or self.truncations[agent]
+        seen = np.empty(1, OBSERVATION)
+        mask = np.empty(NUM_ACTIONS, np.int8)
+        _observe(self.game._tables, seat, is_over, seen, mask)
+        vector = seen.view(np.int8)
+        return {"observation": vector if self._dtype == np.int8 else vector.astype(self._dtype), "action_mask": mask}
+
+    def step(self, action: Any) -> None:
+        """Act for `agent_selection`; None for an agent whose episode is over."""
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        status = self.game.act(action)
+        self._cumulative_rewards[agent] = 0.0
+        if self._is_paid:
+            self._clear_rewards()
+            self._is_paid = False
+        if status != GOES_ON:
+            self._pay(status)
+        if status in (GOES_ON, HAND_SCORED):
+            self._select_mover()
+        else:
+            self._end()
+
+    def _clear_rewards(self) -> None:
+        # PettingZoo's own clears to the integer 0; rewards stay floats here.
+        self.rewards = dict.fromkeys(self.rewards, 0.0)
+
+    def _pay(self, status: int) -> None:
+        paid = np.zeros(self.rules.num_players)
+        _write_rewards(self.game._tables, status, self._reward, paid)
+        self.rewards = dict(zip(self.agents, paid.tolist(), strict=True))
+        self._accumulate_rewards()
+        self._is_paid = True
+
+    def _end(self) -> None:
+        # All agents end in the same step, and never some terminated and others truncated.
+        is_truncated = self.game.is_truncated
+        self.terminations = dict.fromkeys(self.agents, not is_truncated)
+        self.truncations = dict.fromkeys(self.agents, is_truncated)
+        self.agent_selection = self.agents[0]
+
+    def render(self) -> str | None:
+        """Return the table as text, as the current seat may see it; None with a warning if no mode was chosen."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() was called on an environment made without a render_mode")
+            return None
+        return table_as_text(decode(self.game.observation(seat := self._seat_of[self.agent_selection])), seat)
+
+    def close(self) -> None:
+        """Release nothing: there is nothing to release."""
+
+
+class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
+    """What PettingZoo's usual three wrappers give, in one: chained, they take most of a turn's time.
+
+    An illegal move ends the episode with a warning and costs its seat 1, an action outside the space is an
+    AssertionError, calls in a wrong order are errors.
+    """
+
+    env: CancellationHeartsEnv
+
+    def step(self, action: Any) -> None:
+        """Act for `agent_selection`; None for an agent whose episode is over."""
+        raw = self.env
+        if not self._has_reset or not raw.agents:
+            super().step(action)  # which raises, or warns
+            return
+        self._has_updated = True
+        agent = raw.agent_selection
+        is_dead = raw.terminations[agent] or raw.truncations[agent]
+        is_in_space = isinstance(action, int | np.integer) and 0 <= action < NUM_ACTIONS
+        if not (is_in_space or (action is None and is_dead)):
+            raise AssertionError(f"action is not in action space: {action!r} of {agent}, which has {raw.action_space(agent)}")
+        try:
+            raw.step(action)
+        except IllegalActionError:
+            self._end_by_illegal_move(agent)
+
+    def _end_by_illegal_move(self, agent: str) -> None:
+        EnvLogger.warn_on_illegal_move()
+        raw = self.env
+        raw._cumulative_rewards[agent] = 0.0
+        raw.terminations = dict.fromkeys(raw.agents, True)
+        raw.truncations = dict.fromkeys(raw.agents, True)
+        raw.rewards = dict.fromkeys(raw.agents, 0.0)
+        raw.rewards[agent] = ILLEGAL_MOVE_REWARD
+        raw._accumulate_rewards()
+        raw._deads_step_first()
+
+    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]] | None:
+        """Return what an agent sees, in arrays of its own."""
+        return self.env.observe(agent) if self._has_reset else super().observe(agent)
+
+    def last(self, observe: bool = True) -> Any:
+        """Return observation, reward since the agent's last step, terminated, truncated and info of `agent_selection`."""
+        return self.env.last(observe) if self._has_reset else super().last(observe)
+
+    def __str__(self) -> str:
+        """Return the environment's name."""
+        return str(self.env)
+
+
+def _rules_of(options: dict[str, Any]) -> Rules:
+    unknown = [option for option in options if option not in Rules.__dataclass_fields__]
+    if unknown:
+        known = ", ".join(name for name in Rules.__dataclass_fields__ if name != "_")
+        raise ValueError(f"unknown option {unknown[0]}={options[unknown[0]]!r}; the options of Rules are {known}")
+    return Rules(**options)
+
+
+def _checked_render_mode(render_mode: str | None) -> str | None:
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise ValueError(f"render_mode={render_mode!r} is not allowed: it must be None or one of {', '.join(RENDER_MODES)}")
+    return render_mode
+
+
+def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    if dtype is None or np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.int8)):
+        raise ValueError(f"observation_dtype={dtype!r} is not allowed: it must be float32 or int8")
+    return np.dtype(dtype)
+
+
+def _observation_space(dtype: np.dtype[Any]) -> gymnasium.spaces.Dict:
+    low, high = bounds()
+    return gymnasium.spaces.Dict(
+        {
+            "observation": gymnasium.spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type),
+            "action_mask": gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
+        }
+    )

@@ -1,0 +1,101 @@
+'''# Cancellation Hearts.
+
+The trick-taking card game for 6 to 11 players with two packs, as a PettingZoo AEC environment.
+
+| fact | value |
+|---|---|
+| Import | `from chearts_env import cancellation_hearts_v0` |
+| Actions | Discrete |
+| Parallel API | no (turn based; `turn_based_aec_to_parallel` works) |
+| Manual control | no |
+| Agents | `agents = ["player_0", …, "player_{n-1}"]`, seats clockwise |
+| Number of agents | 6 … 11 |
+| Action shape | `Discrete(54)` |
+| Observation shape | `{"observation": (1024,), "action_mask": (54,)}` |
+| Observation values | small whole numbers, float32 or int8 |
+
+Each seat wants few points: every heart counts 1 and each of the two queens of spades, the Black Marias, 13. Identical
+cards in one trick cancel each other, a trick with two identical pairs is set aside for the next winner (R15), and a seat
+that takes all 52 points has shot the moon. `RULES.md` beside this file numbers the clauses (R1 … R25) cited here.
+
+### Arguments
+
+``` python
+cancellation_hearts_v0.env(rules=None, *, episode="game", reward="points", render_mode=None,
+                           observation_dtype=np.float32, **options)
+```
+
+`rules`: a `Rules`, or instead its options by name, such as `num_players=8, set_aside="no_live_card"`.
+
+`episode`: `"game"` plays to the target score (R23), `"hand"` a single hand whose pass direction is drawn from
+`pass_cycle` and whose dealer from `first_dealer`.
+
+`reward`: see below.
+
+`render_mode`: `None`, or `"ansi"`: text of the table as the current seat may see it, and never more.
+
+`observation_dtype`: `np.float32`, or `np.int8` with the same values.
+
+### Observation space
+
+A dictionary of `observation` and `action_mask`, in that order, fresh arrays at every call. The vector holds what the
+agent's seat has legally seen, seats relative to it (0 = itself, 1 = its left), the same layout for all table sizes; rows
+of absent seats are zero.
+
+OBSERVATION_TABLE
+
+`observe(agent)` works for every possible agent at any time. The mask is that of the seat to move; other seats get zeros,
+since a mask shows a hand, and once the episode is over all entries are one.
+
+### Action space
+
+| action | what it does |
+|---|---|
+| 0 … 51 | give (three in a row by each seat, R7, R9) or play one copy of face `13 * suit + rank`; suits clubs, diamonds, spades, hearts; ranks 2 … A |
+| 52 | after shooting the moon: subtract 26 from one's own score (R21) |
+| 53 | after shooting the moon: add 26 to every other seat's |
+
+An illegal action raises `IllegalActionError` in `raw_env` and changes nothing; in `env` it ends the episode with a
+warning and costs its seat 1, as in PettingZoo's classic environments.
+
+### Rewards
+
+Paid when a hand is scored and never earlier, since a reward for points as they are taken would give a hidden kitty away
+(R18). All agents end in the same step: terminated at the target score, truncated at `max_hands` (R25).
+
+| reward | paid to each seat |
+|---|---|
+| `"points"` | minus the change of its score |
+| `"relative"` | the mean change at the table minus its own; sums to zero |
+| `"win"` | at the end of the episode, 1 shared by the winners (R24), else 0 |
+
+### Reset
+
+`reset(seed=s)` deals what `Game(rules, seed=s)` deals; `reset()` deals the next game that follows from the last seed.
+`reset(options={"game": game})` plays a copy of a `Game`.
+
+### Version history
+
+* v0: first version (0.1.0), observation version 1
+'''
+
+from __future__ import annotations
+
+from typing import Any
+
+from chearts_env.aec import CancellationHeartsEnv, GuardedEnv
+from chearts_env.observation import describe
+
+__all__ = ["env", "raw_env"]
+
+__doc__ = (__doc__ or "").replace("OBSERVATION_TABLE", describe())
+
+
+def env(**arguments: Any) -> GuardedEnv:
+    """Return the environment as PettingZoo's classic ones are wrapped; the module's docstring has the arguments."""
+    return GuardedEnv(raw_env(**arguments))
+
+
+def raw_env(**arguments: Any) -> CancellationHeartsEnv:
+    """Return the environment unwrapped; the module's docstring has the arguments."""
+    return CancellationHeartsEnv(**arguments)

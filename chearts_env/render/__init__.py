@@ -1,0 +1,1 @@
+"""Pictures of a table, drawn from what one seat knows and from nothing else."""

@@ -1,0 +1,101 @@
+"""A table as text, drawn from a decoded observation, so that it cannot show what the seat has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from chearts_env.cards import SUIT_LETTERS, counts_to_text, face_to_text, faces_of_counts, faces_to_text
+from chearts_env.observation import Knowledge
+
+
+def table_as_text(knowledge: Knowledge, viewer: int) -> str:
+    """Return the table as the seat `viewer` may see it, a few lines of text without colour.
+
+    `knowledge` has seats relative to that seat; the text names them by their numbers at the table.
+    """
+    number_of = [(viewer + seat) % knowledge.num_players for seat in range(knowledge.num_players)]
+    lines = [_heading(knowledge, number_of), _rules_line(knowledge), ""]
+    lines += [_seat_line(knowledge, seat, number_of) for seat in sorted(range(len(number_of)), key=number_of.__getitem__)]
+    lines += ["", f"Trick  {_trick(knowledge, number_of)}", f"Pile   {_pile(knowledge)}", f"Kitty  {_kitty(knowledge, number_of)}"]
+    lines += [f"Hand   {_by_suit(faces_of_counts(knowledge.hand))}"]
+    if knowledge.given.any():
+        lines.append(f"Given  {counts_to_text(knowledge.given)} to P{number_of[knowledge.pass_offset % knowledge.num_players]}")
+    if knowledge.received.any():
+        giver = number_of[-knowledge.pass_offset % knowledge.num_players]
+        lines.append(f"Got    {counts_to_text(knowledge.received)} from P{giver}")
+    return "\n".join(lines)
+
+
+def _heading(knowledge: Knowledge, number_of: list[int]) -> str:
+    mover = "nobody" if knowledge.mover is None else f"P{number_of[knowledge.mover]}"
+    what = {
+        "pass": f"passing three cards {_direction(knowledge.pass_offset)}, {mover} chooses",
+        "play": f"trick {knowledge.trick_number + 1}, {mover} to play",
+        "moon": f"{mover} has shot the moon and chooses: subtract {knowledge.moon_points} or add it to the others",
+        "over": "the game is over",
+    }[knowledge.phase]
+    return f"Cancellation Hearts, {knowledge.num_players} seats, as P{number_of[0]} sees it: {what}"
+
+
+def _rules_line(knowledge: Knowledge) -> str:
+    broken = "hearts are broken" if knowledge.hearts_broken else "hearts are not broken"
+    cap = "" if knowledge.hands_left is None else f"; {knowledge.hands_left} hands left"
+    return f"Set aside: {knowledge.options['set_aside']}; {broken}{cap}"
+
+
+def _direction(offset: int) -> str:
+    if offset in (1, -1):
+        return "to the left" if offset == 1 else "to the right"
+    return f"{abs(offset)} seats to the {'left' if offset > 0 else 'right'}"
+
+
+def _seat_line(knowledge: Knowledge, seat: int, number_of: list[int]) -> str:
+    marks = "".join(
+        mark if holds else " "
+        for mark, holds in (
+            (">", seat == knowledge.mover),
+            ("L", seat == knowledge.leader),
+            ("D", seat == knowledge.dealer),
+            ("K", seat == knowledge.kitty_taker),
+        )
+    )
+    shown = "".join(SUIT_LETTERS[suit] for suit in range(4) if knowledge.void[seat, suit])
+    shown = f"  out of {shown}" if shown else ""
+    shown += "  points only" if knowledge.only_points[seat] else ""
+    return (
+        f"{marks} P{number_of[seat]:<2}  {knowledge.cards_left[seat]:>2} cards  {knowledge.points_seen[seat]:>2} points"
+        f"  score {knowledge.score_percent[seat]:>4} %{shown}"
+    )
+
+
+def _trick(knowledge: Knowledge, number_of: list[int]) -> str:
+    if not knowledge.trick:
+        return "-"
+    faces = [face for _, face in knowledge.trick]
+    cards = [
+        f"P{number_of[seat]} ({face_to_text(face)})" if faces.count(face) == 2 else f"P{number_of[seat]} {face_to_text(face)}"
+        for seat, face in knowledge.trick
+    ]
+    cancelled = ", cancelled in brackets" if len(set(faces)) < len(faces) else ""
+    return f"{'  '.join(cards)}   [{knowledge.trick_points} points{cancelled}]"
+
+
+def _pile(knowledge: Knowledge) -> str:
+    if not knowledge.pile.any():
+        return "-"
+    return f"{counts_to_text(knowledge.pile)}   [{knowledge.pile_points} points]"
+
+
+def _kitty(knowledge: Knowledge, number_of: list[int]) -> str:
+    if knowledge.kitty_size == 0:
+        return "none"
+    where = "not taken yet" if knowledge.kitty_taker is None else f"taken by P{number_of[knowledge.kitty_taker]}"
+    cards = faces_to_text(knowledge.kitty_cards) if knowledge.kitty_cards else f"{knowledge.kitty_size} cards face down"
+    return f"{cards}, {where}"
+
+
+def _by_suit(faces: Iterable[int]) -> str:
+    suits = ["" for _ in SUIT_LETTERS]
+    for face in faces:
+        suits[face // 13] += f" {face_to_text(face)}"
+    return "  |".join(suit for suit in suits if suit).strip() or "-"

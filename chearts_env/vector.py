@@ -1,0 +1,388 @@
+"""`VectorTables`: many tables stepped at once, their observations and masks written into buffers allocated once.
+
+Holds no rule: the loops below call the kernels of one table. Letters of axes are those of `table.py`. Threads are
+ordinary Python threads, each with its share of the tables and no GIL while it works, so there is no second OpenMP
+runtime to quarrel with torch's, and a forked child simply starts threads of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from chearts_env.compiled import kernel
+from chearts_env.deal import begin_episode, checked_seed, next_word
+from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, is_legal, step_table, write_mask
+from chearts_env.game import Episode, Game, IllegalActionError, action_to_text, checked_episode
+from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE, encode
+from chearts_env.rules import MAX_PLAYERS, Rules
+from chearts_env.state import pack, read_array, unpack
+from chearts_env.table import NUM_ACTIONS, OVER, TABLE, Tables, new_tables
+
+Reward = Literal["points", "relative", "win"]
+REWARDS: Final = ("points", "relative", "win")
+_POINTS: Final = REWARDS.index("points")
+_RELATIVE: Final = REWARDS.index("relative")
+
+_CACHE_LINE: Final = 64
+_ALL_LEGAL: Final = -1
+
+
+def checked_reward(reward: str) -> int:
+    """Return the number of a kind of reward; raises ValueError for an unknown one."""
+    if reward not in REWARDS:
+        raise ValueError(f"reward={reward!r} is not allowed: it must be one of {', '.join(map(repr, REWARDS))}")
+    return REWARDS.index(reward)
+
+
+@kernel
+def write_rewards(options: Any, public: Any, status: int, reward: int, rewards: Any) -> None:
+    """Write what the step that scored a hand pays each seat into `rewards`, shape (at least n,)."""
+    num_players = options.num_players
+    if reward == _POINTS:
+        for seat in range(num_players):
+            rewards[seat] = -public.score_changes[seat]
+    elif reward == _RELATIVE:
+        mean = 0.0
+        for seat in range(num_players):
+            mean += public.score_changes[seat]
+        mean /= num_players
+        for seat in range(num_players):
+            rewards[seat] = mean - public.score_changes[seat]
+    elif status != HAND_SCORED:  # R24: the winners share 1
+        lowest = public.scores[0]
+        for seat in range(num_players):
+            lowest = min(lowest, public.scores[seat])
+        num_winners = 0
+        for seat in range(num_players):
+            num_winners += public.scores[seat] == lowest
+        for seat in range(num_players):
+            rewards[seat] = 1.0 / num_winners if public.scores[seat] == lowest else 0.0
+
+
+@kernel
+def _first_illegal(tables: Any, actions: Any, begin: int, end: int) -> int:
+    for b in range(begin, end):
+        if not is_legal(tables[b], actions[b]):
+            return b
+    return _ALL_LEGAL
+
+
+@kernel
+def _show_table(table: Any, observation: Any, mask: Any) -> int:
+    mover = table.public.mover
+    private = table.private[mover]
+    write_mask(table.options, table.public, private, mask)
+    encode(table.options, table.public, private, mover, observation)
+    return mover  # type: ignore[no-any-return]
+
+
+@kernel
+def _step_all(
+    tables: Any, actions: Any, begin: int, end: int, reward: int, observations: Any, masks: Any, movers: Any, rewards: Any,
+    terminations: Any, truncations: Any, final_scores: Any,
+) -> None:
+    for b in range(begin, end):
+        table = tables[b]
+        status = step_table(table, actions[b])
+        for seat in range(MAX_PLAYERS):
+            rewards[b, seat] = 0.0
+        terminations[b] = status == TERMINATED
+        truncations[b] = status == TRUNCATED
+        if status != GOES_ON:
+            write_rewards(table.options, table.public, status, reward, rewards[b])
+            if status != HAND_SCORED:
+                for seat in range(MAX_PLAYERS):
+                    final_scores[b, seat] = table.public.scores[seat]
+                stream = table.hidden.stream
+                begin_episode(table, next_word(stream) << np.uint64(32) | next_word(stream))
+        movers[b] = _show_table(table, observations[b], masks[b])
+
+
+@kernel
+def _begin_all(tables: Any, seeds: Any) -> None:
+    for b in range(tables.shape[0]):
+        begin_episode(tables[b], seeds[b])
+
+
+@kernel
+def _show_all(tables: Any, observations: Any, masks: Any, movers: Any) -> None:
+    for b in range(tables.shape[0]):
+        movers[b] = _show_table(tables[b], observations[b], masks[b])
+
+
+@kernel
+def _gather_hands(tables: Any, hands: Any) -> None:
+    for b in range(tables.shape[0]):
+        num_players = tables[b].options.num_players
+        for row in range(MAX_PLAYERS):
+            seat = (tables[b].public.mover + row) % num_players
+            for face in range(52):
+                hands[b, row, face] = tables[b].private[seat].own.hand[face] if row < num_players else 0
+
+
+def _aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    # Rows that begin on cache lines are written noticeably faster.
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    raw = np.zeros(size + _CACHE_LINE, np.uint8)
+    start = -raw.ctypes.data % _CACHE_LINE
+    return raw[start : start + size].view(dtype).reshape(shape)
+
+
+def _checked_buffer(buffer: npt.NDArray[Any] | None, name: str, shape: tuple[int, int]) -> npt.NDArray[np.int8]:
+    if buffer is None:
+        return _aligned_zeros(shape, np.int8)
+    if not isinstance(buffer, np.ndarray):
+        raise ValueError(f"{name}= takes a NumPy array, not {type(buffer).__name__}")
+    if buffer.shape != shape or buffer.dtype != np.int8 or not buffer.flags.c_contiguous or not buffer.flags.writeable:
+        flags = ("" if buffer.flags.c_contiguous else ", not contiguous") + ("" if buffer.flags.writeable else ", read-only")
+        raise ValueError(
+            f"{name}= takes a writable C-contiguous int8 array of shape {shape}, not {buffer.dtype} of {buffer.shape}{flags}"
+        )
+    return buffer
+
+
+class VectorTables:
+    """B tables, each with a mover whose observation and mask lie in the buffers; `step` acts for all movers at once.
+
+    An episode that ends is followed by a new one in the same step (same-step auto-reset): `rewards`, `terminations`,
+    `truncations` and `final_scores` tell of the old one, observations and masks are of the new one. Slot i goes on as a
+    lone table with the same seed would, whatever the batch size, the other slots and the number of threads.
+
+    Attributes that `step` writes in place: `observations` (B, O) int8, `action_masks` (B, 54) int8, `movers` (B,) int8,
+    `rewards` (B, 11) float32 by seat, `terminations` and `truncations` (B,) bool, `final_scores` (B, 11) int32 points by
+    seat, valid where an episode has just ended. `num_players` (B,) int8 and `seeds` (B,) uint64 (each slot's first deal)
+    change with `reset` at most.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | Sequence[Rules] = Rules(),  # noqa: B008 - frozen, so sharing one is safe
+        num_tables: int | None = None,
+        seed: int | None = 0,
+        episode: Episode = "hand",
+        reward: Reward = "points",
+        num_threads: int = 1,
+        *,
+        observations: npt.NDArray[np.int8] | None = None,
+        action_masks: npt.NDArray[np.int8] | None = None,
+    ) -> None:
+        """Deal every table. `rules` is one for all, or a sequence that is dealt out to the tables in turn.
+
+        `num_tables` defaults to the length of that sequence, or 4096; `num_threads=0` means one for each core.
+        """
+        all_rules = _rules_of_tables(rules, num_tables)
+        self._init(new_tables(all_rules, checked_episode(episode)), all_rules, reward, num_threads, observations, action_masks)
+        self._seed = checked_seed(seed)
+        self._num_resets = 0
+        self._begin()
+
+    @classmethod
+    def from_games(
+        cls,
+        games: Sequence[Game],
+        reward: Reward = "points",
+        num_threads: int = 1,
+        *,
+        observations: npt.NDArray[np.int8] | None = None,
+        action_masks: npt.NDArray[np.int8] | None = None,
+    ) -> Self:
+        """Start from copies of games, one a slot, none of them over; they go on, and auto-reset, as usual."""
+        for place, game in enumerate(games):
+            if game.is_over:
+                raise ValueError(f"game {place} is over: only games that go on can be put into tables")
+        if not games:
+            raise ValueError("no games given: at least one is needed")
+        tables = cls.__new__(cls)
+        records = np.concatenate([game._tables for game in games])
+        tables._init(records, [game.rules for game in games], reward, num_threads, observations, action_masks)
+        tables._seed, tables._num_resets = 0, 0
+        tables.seeds[:] = records["hidden"]["seed"]
+        tables._show()
+        return tables
+
+    def _init(
+        self, tables: Tables, rules: list[Rules], reward: str, num_threads: int, observations: Any, action_masks: Any
+    ) -> None:
+        num_tables = len(tables)
+        self._reward = checked_reward(reward)
+        self._num_threads = _checked_threads(num_threads)
+        self.observations = _checked_buffer(observations, "observations", (num_tables, OBSERVATION_SIZE))
+        self.action_masks = _checked_buffer(action_masks, "action_masks", (num_tables, NUM_ACTIONS))
+        self._tables = _aligned_zeros((num_tables,), TABLE)
+        self._tables[:] = tables
+        self.rules = tuple(rules)
+        self._seen = self.observations.view(OBSERVATION)[:, 0]
+        self.movers = np.zeros(num_tables, np.int8)
+        self.num_players = np.array([each.num_players for each in rules], np.int8)
+        self.rewards = np.zeros((num_tables, MAX_PLAYERS), np.float32)
+        self.terminations = np.zeros(num_tables, np.bool_)
+        self.truncations = np.zeros(num_tables, np.bool_)
+        self.final_scores = np.zeros((num_tables, MAX_PLAYERS), np.int32)
+        self.seeds = np.zeros(num_tables, np.uint64)
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of tables."""
+        return len(self._tables)
+
+    @property
+    def reward(self) -> str:
+        """The kind of reward paid."""
+        return REWARDS[self._reward]
+
+    @property
+    def episode_seeds(self) -> npt.NDArray[np.uint64]:
+        """Seed of each table's current episode, (B,) uint64: `Game(rules, seed, episode=...)` deals the same."""
+        return self._tables["hidden"]["seed"].copy()  # type: ignore[no-any-return]
+
+    def reset(self, seed: int | None = None) -> None:
+        """Deal every table anew: as a new `VectorTables` with that seed would, or with fresh seeds that follow from it."""
+        if seed is None:
+            self._num_resets += 1
+        else:
+            self._seed, self._num_resets = checked_seed(seed), 0
+        self._begin()
+
+    def _begin(self) -> None:
+        entropy = [self._seed, self._num_resets] if self._num_resets else self._seed
+        self.seeds[:] = np.random.SeedSequence(entropy).generate_state(len(self), np.uint64)
+        self.rewards[:] = 0
+        self.terminations[:] = False
+        self.truncations[:] = False
+        self.final_scores[:] = 0
+        _begin_all(self._tables, self.seeds)
+        self._show()
+
+    def _show(self) -> None:
+        _show_all(self._tables, self._seen, self.action_masks, self.movers)
+
+    def step(self, actions: npt.NDArray[Any] | Sequence[int]) -> None:
+        """Act for the mover of every table, (B,) whole numbers.
+
+        Raises ValueError for a wrong shape or dtype and IllegalActionError, naming the first table, for an action that
+        is not legal; all are checked before any table changes.
+        """
+        chosen = self._checked_actions(actions)
+        for illegal in self._on_all(lambda begin, end: _first_illegal(self._tables, chosen, begin, end)):
+            if illegal != _ALL_LEGAL:
+                raise IllegalActionError(self._why_illegal(int(illegal), int(chosen[illegal])))
+        self._on_all(
+            lambda begin, end: _step_all(
+                self._tables, chosen, begin, end, self._reward, self._seen, self.action_masks, self.movers, self.rewards,
+                self.terminations, self.truncations, self.final_scores,
+            )
+        )  # fmt: skip
+
+    def _checked_actions(self, actions: npt.NDArray[Any] | Sequence[int]) -> npt.NDArray[np.int64]:
+        given = np.asarray(actions)
+        if given.shape != (len(self),):
+            raise ValueError(f"actions have shape {given.shape}; one action for each table is needed, shape ({len(self)},)")
+        if given.dtype.kind not in "iu":
+            raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
+        if given.dtype == np.uint64 and given.max() >= NUM_ACTIONS:
+            raise IllegalActionError(self._why_illegal(int(given.argmax()), int(given.max())))
+        return given.astype(np.int64, copy=False)
+
+    def _why_illegal(self, place: int, action: int) -> str:
+        try:
+            self.game(place).step(action)
+        except IllegalActionError as error:
+            return f"table {place}: {error}; no table was changed"
+        raise AssertionError(f"table {place} refused {action_to_text(action)}, and its game does not")
+
+    def _on_all(self, work: Callable[[int, int], Any]) -> list[Any]:
+        """Run `work(begin, end)` over all tables, in as many shares as there are threads."""
+        num_shares = min(self._num_threads, len(self))
+        if num_shares == 1:
+            return [work(0, len(self))]
+        bounds = [len(self) * share // num_shares for share in range(num_shares + 1)]
+        others = [self._threads().submit(work, *bounds[share : share + 2]) for share in range(1, num_shares)]
+        return [work(*bounds[:2])] + [other.result() for other in others]
+
+    def _threads(self) -> ThreadPoolExecutor:
+        # A forked child has none of its parent's threads: it starts its own.
+        if self._pool is None or self._pool[0] != os.getpid():
+            self._pool = (os.getpid(), ThreadPoolExecutor(self._num_threads - 1, "tables"))
+        return self._pool[1]
+
+    def hidden_hands(self) -> npt.NDArray[np.int8]:
+        """Return all hands, (B, 11, 52) int8, seats relative to the mover: for critics, never for players."""
+        hands = np.empty((len(self), MAX_PLAYERS, 52), np.int8)
+        _gather_hands(self._tables, hands)
+        return hands
+
+    def game(self, place: int) -> Game:
+        """Return a `Game` that goes on from where a table stands; its score sheet begins here."""
+        table = self._tables[place : place + 1]
+        if len(table) != 1:
+            raise IndexError(f"table {place} is out of range 0 … {len(self) - 1}")
+        return Game._of_tables(self.rules[place], np.array(table, copy=True), [])
+
+    def copy(self) -> Self:
+        """Return independent tables, with buffers of their own, that go on identically."""
+        return self.from_bytes(self.to_bytes(), num_threads=self._num_threads)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return independent tables that go on identically."""
+        return self.copy()
+
+    def to_bytes(self) -> bytes:
+        """Return the whole state, last results included; `from_bytes` goes on from it identically."""
+        distinct = list(dict.fromkeys(self.rules))
+        header = {
+            "rules": [rules.to_dict() for rules in distinct],
+            "rules_of_tables": [distinct.index(rules) for rules in self.rules],
+            "reward": self.reward,
+            "seed": self._seed,
+            "num_resets": self._num_resets,
+        }
+        return pack("VectorTables", header, [self._tables, *self._results()])
+
+    def _results(self) -> list[npt.NDArray[Any]]:
+        return [self.seeds, self.rewards, self.terminations, self.truncations, self.final_scores]
+
+    @classmethod
+    def from_bytes(cls, data: bytes, num_threads: int = 1) -> Self:
+        """Read a state back; raises StateError if it is damaged or of another version."""
+        header, (table_bytes, *parts) = unpack("VectorTables", data)
+        distinct = [Rules.from_dict(options) for options in header["rules"]]
+        rules = [distinct[number] for number in header["rules_of_tables"]]
+        tables = cls.__new__(cls)
+        records = read_array(table_bytes, TABLE, (len(rules),))
+        tables._init(records, rules, header["reward"], num_threads, None, None)
+        tables._seed, tables._num_resets = header["seed"], header["num_resets"]
+        for result, part in zip(tables._results(), parts, strict=True):
+            result[:] = read_array(part, result.dtype, result.shape)
+        tables._show()
+        return tables
+
+    def __getstate__(self) -> tuple[bytes, int]:
+        """Pickle as `to_bytes`; buffers of the caller's are not shared with the copy."""
+        return self.to_bytes(), self._num_threads
+
+    def __setstate__(self, state: tuple[bytes, int]) -> None:
+        """Unpickle."""
+        self.__dict__.update(self.from_bytes(*state).__dict__)
+
+
+def _rules_of_tables(rules: Rules | Sequence[Rules], num_tables: int | None) -> list[Rules]:
+    choices = [rules] if isinstance(rules, Rules) else list(rules)
+    if not choices or not all(isinstance(choice, Rules) for choice in choices):
+        raise ValueError("rules= takes Rules, or a sequence of at least one of them")
+    if num_tables is None:
+        num_tables = 4096 if isinstance(rules, Rules) else len(choices)
+    if isinstance(num_tables, bool) or not isinstance(num_tables, int | np.integer) or num_tables < 1:
+        raise ValueError(f"num_tables={num_tables!r} is not allowed: it must be a whole number of at least 1")
+    return [choices[place % len(choices)] for place in range(int(num_tables))]
+
+
+def _checked_threads(num_threads: int) -> int:
+    if isinstance(num_threads, bool) or not isinstance(num_threads, int | np.integer) or num_threads < 0:
+        raise ValueError(f"num_threads={num_threads!r} is not allowed: it must be a whole number, 0 = one for each core")
+    return int(num_threads) or os.cpu_count() or 1
