@@ -1,7 +1,7 @@
 """The reinforcement-learning environment for Cancellation Hearts, 6 to 11 players with two packs.
 
-`Rules` names every option, `Game` is one table, `VectorTables` thousands at once, `cancellation_hearts_v0` the PettingZoo
-environment. Names are loaded when first used, so that importing the package costs almost nothing.
+`Rules` names every option, `Game` is one table, `VectorTables` thousands at once, `cancellation_hearts_v0` the
+PettingZoo environment. Names are loaded when first used, so that importing the package costs almost nothing.
 """
 
 from __future__ import annotations

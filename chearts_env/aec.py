@@ -14,6 +14,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from chearts_env.batch import Reward, checked_reward, write_rewards
 from chearts_env.compiled import kernel
 from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
 from chearts_env.game import Episode, Game, IllegalActionError, checked_episode
@@ -21,7 +22,6 @@ from chearts_env.observation import OBSERVATION, bounds, decode, encode
 from chearts_env.render.text import table_as_text
 from chearts_env.rules import Rules
 from chearts_env.table import NUM_ACTIONS
-from chearts_env.vector import Reward, checked_reward, write_rewards
 
 #: What an illegal move costs its seat in `env()`, as in PettingZoo's classic environments.
 ILLEGAL_MOVE_REWARD: Final = -1.0
@@ -108,7 +108,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Deal a new game: `Game(rules, seed)` with a seed, without one the next that follows from the last seed given.
 
-        `options={"game": game}` plays a copy of a game with the same rules and kind of episode instead; others are ignored.
+        `options={"game": game}` plays a copy of a game with the same rules and kind of episode instead; other options
+        are ignored.
         """
         given = (options or {}).get("game")
         if given is not None:
@@ -124,7 +125,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         self._is_paid = False
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self._select_mover()
         if self._game.is_over:
@@ -135,7 +136,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
             raise ValueError(f"options['game'] is {game!r}; it must be a Game")
         if game.rules != self.rules or game.episode != self._episode:
             raise ValueError(
-                f"options['game'] is a {game.episode} with {game.rules}; this environment plays a {self._episode} with {self.rules}"
+                f"options['game'] is a {game.episode} with {game.rules}; "
+                f"this environment plays a {self._episode} with {self.rules}"
             )
         return game
 
@@ -225,7 +227,9 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         is_dead = raw.terminations[agent] or raw.truncations[agent]
         is_in_space = isinstance(action, int | np.integer) and 0 <= action < NUM_ACTIONS
         if not (is_in_space or (action is None and is_dead)):
-            raise AssertionError(f"action is not in action space: {action!r} of {agent}, which has {raw.action_space(agent)}")
+            raise AssertionError(
+                f"action is not in action space: {action!r} of {agent}, which has {raw.action_space(agent)}"
+            )
         try:
             raw.step(action)
         except IllegalActionError:
@@ -247,7 +251,7 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         return self.env.observe(agent) if self._has_reset else super().observe(agent)
 
     def last(self, observe: bool = True) -> Any:
-        """Return observation, reward since the agent's last step, terminated, truncated and info of `agent_selection`."""
+        """Return observation, reward since its last step, terminated, truncated and info of `agent_selection`."""
         return self.env.last(observe) if self._has_reset else super().last(observe)
 
     def __str__(self) -> str:
@@ -265,7 +269,9 @@ def _rules_of(options: dict[str, Any]) -> Rules:
 
 def _checked_render_mode(render_mode: str | None) -> str | None:
     if render_mode is not None and render_mode not in RENDER_MODES:
-        raise ValueError(f"render_mode={render_mode!r} is not allowed: it must be None or one of {', '.join(RENDER_MODES)}")
+        raise ValueError(
+            f"render_mode={render_mode!r} is not allowed: it must be None or one of {', '.join(RENDER_MODES)}"
+        )
     return render_mode
 
 

@@ -1,4 +1,4 @@
-'''# Cancellation Hearts.
+"""# Cancellation Hearts.
 
 The trick-taking card game for 6 to 11 players with two packs, as a PettingZoo AEC environment.
 
@@ -15,8 +15,8 @@ The trick-taking card game for 6 to 11 players with two packs, as a PettingZoo A
 | Observation values | small whole numbers, float32 or int8 |
 
 Each seat wants few points: every heart counts 1 and each of the two queens of spades, the Black Marias, 13. Identical
-cards in one trick cancel each other, a trick with two identical pairs is set aside for the next winner (R15), and a seat
-that takes all 52 points has shot the moon. `RULES.md` beside this file numbers the clauses (R1 … R25) cited here.
+cards in one trick cancel each other, a trick with two identical pairs is set aside for the next winner (R15), and a
+seat that takes all 52 points has shot the moon. `RULES.md` beside this file numbers the clauses (R1 … R25) cited here.
 
 ### Arguments
 
@@ -39,21 +39,23 @@ cancellation_hearts_v0.env(rules=None, *, episode="game", reward="points", rende
 ### Observation space
 
 A dictionary of `observation` and `action_mask`, in that order, fresh arrays at every call. The vector holds what the
-agent's seat has legally seen, seats relative to it (0 = itself, 1 = its left), the same layout for all table sizes; rows
-of absent seats are zero.
+agent's seat has legally seen, seats relative to it (0 = itself, 1 = its left), the same layout for all table sizes;
+rows of absent seats are zero.
 
 OBSERVATION_TABLE
 
-`observe(agent)` works for every possible agent at any time. The mask is that of the seat to move; other seats get zeros,
-since a mask shows a hand, and once the episode is over all entries are one.
+`observe(agent)` works for every possible agent at any time. The mask is that of the seat to move; other seats get
+zeros, since a mask shows a hand, and once the episode is over all entries are one.
 
 ### Action space
 
 | action | what it does |
 |---|---|
-| 0 … 51 | give (three in a row by each seat, R7, R9) or play one copy of face `13 * suit + rank`; suits clubs, diamonds, spades, hearts; ranks 2 … A |
+| 0 … 51 | give (three in a row by each seat, R7, R9) or play one copy of a face |
 | 52 | after shooting the moon: subtract 26 from one's own score (R21) |
 | 53 | after shooting the moon: add 26 to every other seat's |
+
+A face is `13 * suit + rank`; suits are clubs, diamonds, spades, hearts = 0 … 3, ranks 2 … A = 0 … 12.
 
 An illegal action raises `IllegalActionError` in `raw_env` and changes nothing; in `env` it ends the episode with a
 warning and costs its seat 1, as in PettingZoo's classic environments.
@@ -77,7 +79,7 @@ Paid when a hand is scored and never earlier, since a reward for points as they 
 ### Version history
 
 * v0: first version (0.1.0), observation version 1
-'''
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,9 @@ def face_from_text(text: str) -> int:
     """Return the face that a text such as `"QS"` or `"10h"` names; case does not matter."""
     name = text.strip().upper().replace("10", "T")
     if name not in _FACE_OF_TEXT:
-        raise ValueError(f"unknown card {text!r}: a card is a rank of {RANK_LETTERS} and a suit of {SUIT_LETTERS}, like QS")
+        raise ValueError(
+            f"unknown card {text!r}: a card is a rank of {RANK_LETTERS} and a suit of {SUIT_LETTERS}, like QS"
+        )
     return _FACE_OF_TEXT[name]
 
 

@@ -28,8 +28,9 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function with Numba on its first call, without the GIL, cached on disk where a folder can be written."""
-    folder = cache_folder(Path(function.__code__.co_filename).resolve().parent)
+    """Compile a function with Numba on its first call, without the GIL, cached on disk where that is possible."""
+    source = Path(function.__code__.co_filename).resolve()
+    folder = cache_folder(source.parent) if source.is_file() else None
     if folder is None:
         return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
     with _numba_cache_in(folder):
@@ -86,7 +87,13 @@ def _digest_of_sources(source_folder: Path) -> str:
     for folder in sorted({_PACKAGE, source_folder}):
         for path in sorted(folder.glob("*.py")):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    switches = (numba.__version__, sys.version, numba.config.BOUNDSCHECK, numba.config.OPT, numba.config.DEBUGINFO_DEFAULT)
+    switches = (
+        numba.__version__,
+        sys.version,
+        numba.config.BOUNDSCHECK,
+        numba.config.OPT,
+        numba.config.DEBUGINFO_DEFAULT,
+    )
     digest.update(repr(switches).encode())
     return digest.hexdigest()[:20]
 

@@ -44,7 +44,7 @@ def _mix(word: np.uint64) -> np.uint64:
     word = (word * np.uint64(0x85EBCA6B)) & _WORD
     word ^= word >> np.uint64(13)
     word = (word * np.uint64(0xC2B2AE35)) & _WORD
-    return word ^ (word >> np.uint64(16))  # type: ignore[no-any-return]
+    return word ^ (word >> np.uint64(16))
 
 
 @kernel
@@ -62,7 +62,7 @@ def seed_stream(stream: Any, seed: np.uint64) -> None:
 
 @kernel
 def _rotated(word: np.uint64, places: np.uint64) -> np.uint64:
-    return ((word << places) | (word >> (_ONE_WORD - places))) & _WORD  # type: ignore[no-any-return]
+    return ((word << places) | (word >> (_ONE_WORD - places))) & _WORD
 
 
 @kernel

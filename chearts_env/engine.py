@@ -113,7 +113,7 @@ def is_legal(table: Any, action: int) -> bool:
     if action < 0 or action >= NUM_ACTIONS or public.phase == OVER:
         return False
     if public.phase == MOON:
-        return action >= SUBTRACT_MOON  # type: ignore[no-any-return]
+        return action >= SUBTRACT_MOON
     if action >= SUBTRACT_MOON:
         return False
     private = table.private[public.mover]
@@ -140,7 +140,7 @@ def write_mask(options: Any, public: Any, private: Any, mask: Any) -> None:
 
 @kernel
 def step_table(table: Any, action: int) -> int:
-    """Take a legal action of the mover; return GOES_ON, HAND_SCORED (the next hand is dealt), TERMINATED or TRUNCATED."""
+    """Take a legal action of the mover; return GOES_ON, HAND_SCORED (the next is dealt), TERMINATED or TRUNCATED."""
     phase = table.public.phase
     if phase == PASS:
         _choose_card(table, action)
@@ -233,7 +233,9 @@ def _note_what_it_shows(options: Any, public: Any, seat: int, face: int) -> None
     elif first_trick:
         if is_point_card and options.shown.opening_lead != _ANY_OPENING:  # R10
             known.only_points = 1
-    elif FACE_SUIT[face] == HEARTS and not public.board.hearts_broken and options.shown.hearts_break != _ALWAYS_BROKEN:  # R12
+    elif (
+        FACE_SUIT[face] == HEARTS and not public.board.hearts_broken and options.shown.hearts_break != _ALWAYS_BROKEN
+    ):  # R12
         for suit in range(HEARTS):
             known.void[suit] = 1
     if known.only_points:
@@ -318,7 +320,7 @@ def _take_kitty(table: Any, taker: int) -> None:
 
 @kernel
 def points_taken(table: Any, seat: int) -> int:
-    """Return the points in the cards a seat has taken in this hand, a kitty included, which nobody may know yet (R20)."""
+    """Return the points a seat has taken in this hand, those of a kitty included, which nobody may know yet (R20)."""
     points = np.int64(table.public.seats[seat].points_seen)
     if table.public.kitty_taker == seat:
         for face in range(NUM_FACES):

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from chearts_env import knowledge
-from chearts_env.cards import NUM_FACES, face_to_text, faces_of_counts
+from chearts_env.cards import NUM_FACES, face_to_text
 from chearts_env.compiled import kernel
-from chearts_env.deal import begin_episode, checked_seed, draw_below
+from chearts_env.deal import begin_episode, checked_seed
 from chearts_env.engine import GOES_ON, is_legal, points_taken, step_table, write_mask
+from chearts_env.given_deal import set_table
 from chearts_env.observation import OBSERVATION, Observation, encode
 from chearts_env.rules import Rules
-from chearts_env.given_deal import set_table
 from chearts_env.state import pack, read_array, unpack
 from chearts_env.table import ADD_MOON, NOBODY, NUM_ACTIONS, OVER, PHASES, SUBTRACT_MOON, TABLE, new_tables
 
@@ -79,8 +79,8 @@ def _points_taken(tables: Any, seat: int) -> int:
 class Game:
     """One game from the first deal to the target score, or a single hand with `episode="hand"`.
 
-    Same rules, seed and actions give the same game, bit for bit. A seed is a whole number 0 … 2**64 - 1, None draws one.
-    Everything returned is a copy: nothing done to it changes the game.
+    Same rules, seed and actions give the same game, bit for bit. A seed is a whole number 0 … 2**64 - 1; None draws
+    one. Everything returned is a copy: nothing done to it changes the game.
     """
 
     def __init__(self, rules: Rules | None = None, seed: int | None = None, *, episode: Episode = "game") -> None:

@@ -105,11 +105,12 @@ def _checked_kitty(rules: Rules, kitty: Any, hands: Counts) -> Counts:
     if kitty is None:
         remaining = NUM_COPIES - hands.sum(axis=0)
         _refuse_third_copies(hands, np.zeros(NUM_FACES, np.int8))
-        return remaining.astype(np.int8)
+        return np.asarray(remaining, np.int8)
     counts = _counts_of(kitty, "the kitty")
     if counts.sum() != rules.kitty_size:
         raise ValueError(
-            f"the kitty has {counts.sum()} cards; with {rules.num_players} seats it has {rules.kitty_size} (RULES.md R5)"
+            f"the kitty has {counts.sum()} cards; with {rules.num_players} seats it has {rules.kitty_size} "
+            "(RULES.md R5)"
         )
     return counts
 
@@ -122,7 +123,8 @@ def _refuse_third_copies(hands: Counts, kitty: Counts) -> None:
     places = [f"seat {seat}" for seat in range(len(hands)) for _ in range(hands[seat, face])]
     places += ["the kitty"] * int(kitty[face])
     raise ValueError(
-        f"{total[face]} copies of {face_to_text(face)} ({', '.join(places)}), and there are only {NUM_COPIES} (RULES.md R2)"
+        f"{total[face]} copies of {face_to_text(face)} ({', '.join(places)}), and there are only {NUM_COPIES} "
+        "(RULES.md R2)"
     )
 
 

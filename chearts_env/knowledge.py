@@ -6,8 +6,9 @@ the physical cards may lie, of those the seat cannot rule out, is equally likely
 
 - the viewer's own cards, the cards played, the pile, a kitty it has seen, the number of cards everywhere;
 - cards the viewer gave lie with their receiver until as many copies have been played by it (R7);
-- a seat that did not follow suit holds no more of it (R11); one that led hearts unbroken holds nothing but hearts (R12);
-  one that opened with a point card (R10), or discarded one in the first trick under `no_points` (R11), holds only those.
+- a seat that did not follow suit holds no more of it (R11); one that led hearts unbroken holds nothing but hearts
+  (R12); one that opened with a point card (R10), or discarded one in the first trick under `no_points` (R11), holds
+  nothing but point cards.
 
 How likely the other seats were to play as they did is not weighed. The draw is exact up to the rounding of doubles: it
 counts the ways by classes of cards (`worlds.py`) and never rejects. Cards that other seats passed among themselves are
@@ -21,7 +22,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.worlds import count_ways, draw_cards, draw_subset, note_constraints
 from chearts_env.cards import FACE_SUIT, NUM_COPIES, NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.deal import next_word, seed_stream
@@ -29,6 +29,7 @@ from chearts_env.engine import ALL_CARDS, HEARTS_ONLY, POINT_CARDS
 from chearts_env.observation import NUM_PHASES, OBSERVATION, OBSERVATION_SIZE, Observation
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import MAX_KITTY, NOBODY, PASS, TABLE, Tables
+from chearts_env.worlds import count_ways, draw_cards, draw_subset, note_constraints
 
 #: Boxes that unseen cards lie in: the hand of each seat, the cards it has chosen to give, the kitty.
 _KITTY_BOX: Final = 2 * MAX_PLAYERS
@@ -36,7 +37,7 @@ _NUM_BOXES: Final = _KITTY_BOX + 1
 
 
 def redeal(tables: Tables, viewer: int, rng: np.random.Generator, num_worlds: int = 1) -> Tables:
-    """Return `num_worlds` full tables, shape (num_worlds,), that a seat of the one table in `tables` cannot rule out."""
+    """Return full tables, shape (num_worlds,), that a seat of the one table in `tables` cannot rule out."""
     worlds = np.repeat(tables[:1], num_worlds)
     for place in range(num_worlds):
         _forget(worlds[place : place + 1], viewer)
@@ -193,7 +194,7 @@ def _receiver_of(table: Any, seat: int) -> int:
 
 @kernel
 def _note_unseen(table: Any, viewer: int, unseen: Any, located: Any) -> None:
-    """Count the faces whose place the viewer does not know; `located` are those it gave that are still at the receiver."""
+    """Count the faces whose place the viewer does not know; `located` are those it gave, still at the receiver."""
     own = table.private[viewer].own
     public = table.public
     receiver = _receiver_of(table, viewer)

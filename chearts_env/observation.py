@@ -2,9 +2,9 @@
 
 An observation is a flat int8 vector of `OBSERVATION_SIZE` entries, the same for every table size and all rule options.
 Seats are relative to the viewer: 0 = me, 1 = my left, and so on; rows of absent seats are zero. It begins with eleven
-*seat rows* of `SEAT_COLUMNS` entries, row k about relative seat k, and goes on with what concerns the table or the
-viewer alone. The encoder is given the options, the public part of a table and one seat's private part, so that it cannot
-show what it never saw. The order in which earlier tricks were played is not kept, only what they showed.
+*seat rows* of `SEAT_ENTRIES` entries, row k about relative seat k, and goes on with what concerns the table or the
+viewer alone. The encoder is given the options, the public part of a table and one seat's private part, so that it
+cannot show what it never saw. The order in which earlier tricks were played is not kept, only what they showed.
 
 `OBSERVATION_VERSION` rises when a size, a place or a meaning changes; speed alone does not raise it.
 """
@@ -49,7 +49,7 @@ OBSERVATION_SIZE: Final = OBSERVATION.itemsize
 
 @dataclass(frozen=True)
 class Field:
-    """One field of the layout: `size` numbers within `low … high`; `place` is that of the first, in row 0 if per seat."""
+    """One field of the layout: `size` numbers within `low … high`, the first at `place` (in row 0 if per seat)."""
 
     name: str
     place: int
@@ -156,7 +156,7 @@ def describe() -> str:
 
 @kernel
 def encode(options: Any, public: Any, private: Any, viewer: int, seen: Any) -> None:
-    """Write what a seat sees into `seen`, a record of dtype `OBSERVATION`; `private` is that seat's own private part."""
+    """Write what a seat sees into `seen`, a record of dtype `OBSERVATION`; `private` is that seat's own part."""
     num_players = options.num_players
     for row in range(num_players):
         seat = viewer + row
@@ -208,7 +208,7 @@ def _hands_left(options: Any, public: Any) -> int:
         return 1
     if options.max_hands == NO_CAP:
         return 0
-    return min(options.max_hands - public.hand_number, 127)
+    return min(options.max_hands - public.hand_number, 127)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -255,16 +255,17 @@ class Knowledge:
         if self.phase == "pass" or self.pass_offset == 0:
             return np.zeros(52, np.int8)
         receiver = self.pass_offset % self.num_players
-        return np.maximum(self.given - self.played[receiver], 0).astype(np.int8)
+        given_on: Observation = np.maximum(self.given - self.played[receiver], np.int8(0))
+        return given_on
 
     @property
     def unseen(self) -> Observation:
-        """Cards whose place this seat does not know, (52,) counts: not its own, played, located or in a kitty it saw."""
+        """Cards whose place this seat does not know, (52,): not its own, played, located or in a kitty it saw."""
         own = self.hand + self.given if self.phase == "pass" else self.hand
-        known = own + self.played.sum(axis=0, dtype=np.int8) + self.located
+        known: Observation = own + self.played.sum(axis=0, dtype=np.int8) + self.located
         for face in self.kitty_cards:
             known[face] += 1
-        return (2 - known).astype(np.int8)
+        return np.int8(2) - known
 
 
 def decode(observation: npt.NDArray[Any]) -> Knowledge:
@@ -288,7 +289,8 @@ def decode(observation: npt.NDArray[Any]) -> Knowledge:
         values = field_values(vector, name)[:num_players]
         return values[:, 0].copy() if values.shape[1] == 1 else values.copy()
 
-    def which(flags: npt.NDArray[Any]) -> int | None:
+    def which(name: str) -> int | None:
+        flags = field_values(vector, name)
         return int(flags.argmax()) if flags.any() else None
 
     leader = int(by_seat("is_leader").argmax())
@@ -298,22 +300,30 @@ def decode(observation: npt.NDArray[Any]) -> Knowledge:
         observation=vector,
         num_players=num_players,
         phase=PHASES[int(field_values(vector, "phase").argmax())],
-        mover=which(field_values(vector, "mover")),
+        mover=which("mover"),
         leader=leader,
         dealer=int(by_seat("is_dealer").argmax()),
-        **{name: counts(name) for name in ("hand", "given", "received", "pile")},
+        hand=counts("hand"),
+        given=counts("given"),
+        received=counts("received"),
         trick=[(seat, int(trick_cards[seat]) - 1) for seat in order if trick_cards[seat]],
+        pile=counts("pile"),
+        trick_points=number("trick_points"),
+        pile_points=number("pile_points"),
+        played=by_seat("played"),
         void=by_seat("void").astype(np.bool_),
         only_points=by_seat("only_points").astype(np.bool_),
-        **{name: by_seat(name) for name in ("played", "points_seen", "cards_left", "score_percent")},
-        kitty_taker=which(by_seat("has_kitty")),
+        points_seen=by_seat("points_seen"),
+        cards_left=by_seat("cards_left"),
+        score_percent=by_seat("score_percent"),
+        kitty_size=number("kitty_size"),
+        kitty_taker=which("has_kitty"),
         kitty_cards=[int(card) - 1 for card in field_values(vector, "kitty_cards") if card],
-        last_winner=which(field_values(vector, "last_winner")),
+        last_winner=which("last_winner"),
+        trick_number=number("trick_number"),
         hearts_broken=bool(number("hearts_broken")),
+        pass_offset=number("pass_offset"),
         hands_left=number("hands_left") or None,
-        **{
-            name: number(name)
-            for name in ("trick_points", "pile_points", "kitty_size", "trick_number", "pass_offset", "moon_points")
-        },
+        moon_points=number("moon_points"),
         options={option: allowed[number(option)] for option, allowed in CHOICES.items()},
     )

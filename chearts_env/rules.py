@@ -73,7 +73,9 @@ class Rules:
         for option, allowed in CHOICES.items():
             value = getattr(self, option)
             if not isinstance(value, str) or value not in allowed:
-                raise ValueError(f"{option}={value!r} is not allowed: it must be one of {', '.join(map(repr, allowed))}")
+                raise ValueError(
+                    f"{option}={value!r} is not allowed: it must be one of {', '.join(map(repr, allowed))}"
+                )
         if self.target_score < SENSIBLE_TARGET:
             warnings.warn(
                 f"target_score={self.target_score} is below {SENSIBLE_TARGET}, the sensible minimum (RULES.md R23)",
@@ -87,7 +89,7 @@ class Rules:
 
     @classmethod
     def classic(cls, num_players: int = 6, **options: Any) -> Rules:
-        """Return the other published reading of R15: a trick is set aside only when no live card of the suit led remains."""
+        """Return the other published reading of R15: set aside only when no live card of the suit led remains."""
         return cls(num_players, **({"set_aside": "no_live_card"} | options))
 
     @classmethod
@@ -131,7 +133,9 @@ def _whole(value: object, option: str, low: int, high: int, besides: str = "") -
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise ValueError(f"{option}={value!r} is not allowed: it must be {besides}a whole number {low} … {high}") from None
+        raise ValueError(
+            f"{option}={value!r} is not allowed: it must be {besides}a whole number {low} … {high}"
+        ) from None
     if not low <= number <= high:
         raise ValueError(f"{option}={number} is not allowed: it must be {besides}a whole number {low} … {high}")
     return number
@@ -143,7 +147,7 @@ def _checked_pass_cycle(value: object, num_players: int) -> tuple[int, ...]:
     if isinstance(value, str | bytes):
         raise ValueError(f"pass_cycle={value!r} is not allowed: it must be {allowed}")
     try:
-        offsets = tuple(value)  # type: ignore[arg-type]
+        offsets: tuple[Any, ...] = tuple(value)  # type: ignore[arg-type]
     except TypeError:
         raise ValueError(f"pass_cycle={value!r} is not allowed: it must be {allowed}") from None
     if not 1 <= len(offsets) <= MAX_PASS_CYCLE:

@@ -1,7 +1,7 @@
 """Whole states as bytes: named, versioned, checked against damage. Knows how a state is kept, not what it means.
 
-Layout: a magic word, the length of a JSON header, the header, the arrays one after the other, a CRC-32 of all before it.
-Nothing in it is code, so reading a stranger's bytes runs nothing.
+Layout: a magic word, the length of a JSON header, the header, the arrays one after the other, a CRC-32 of all before
+it. Nothing in it is code, so reading a stranger's bytes runs nothing.
 """
 
 from __future__ import annotations

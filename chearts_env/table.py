@@ -38,9 +38,10 @@ NUM_ACTIONS: Final = 54
 SUBTRACT_MOON: Final = 52
 ADD_MOON: Final = 53
 
+
 def _record(*fields: tuple[str, object] | tuple[str, object, tuple[int, ...]]) -> np.dtype[np.record]:
     # np.record lets plain Python write `table.public.leader` as compiled kernels do, so kernels also run uncompiled.
-    return np.dtype((np.record, list(fields)))  # type: ignore[arg-type, return-value]
+    return np.dtype((np.record, list(fields)))  # type: ignore[return-value]
 
 
 # The next four records stand in observations as they stand in tables, so that showing one is copying it whole.

@@ -1,6 +1,6 @@
 """`VectorTables`: many tables stepped at once, their observations and masks written into buffers allocated once.
 
-Holds no rule: the loops below call the kernels of one table. Letters of axes are those of `table.py`. Threads are
+Holds no rule: the loops are those of `batch.py`. Letters of axes are those of `table.py`. Threads are
 ordinary Python threads, each with its share of the tables and no GIL while it works, so there is no second OpenMP
 runtime to quarrel with torch's, and a forked child simply starts threads of its own.
 """
@@ -15,22 +15,25 @@ from typing import Any, Final, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.compiled import kernel
-from chearts_env.deal import begin_episode, checked_seed, next_word
-from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, is_legal, step_table, write_mask
+from chearts_env.batch import (
+    ALL_LEGAL,
+    REWARDS,
+    Reward,
+    begin_all,
+    checked_reward,
+    first_illegal,
+    gather_hands,
+    show_all,
+    step_all,
+)
+from chearts_env.deal import checked_seed
 from chearts_env.game import Episode, Game, IllegalActionError, action_to_text, checked_episode
-from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE, encode
+from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE
 from chearts_env.rules import MAX_PLAYERS, Rules
 from chearts_env.state import pack, read_array, unpack
-from chearts_env.table import NUM_ACTIONS, OVER, TABLE, Tables, new_tables
-
-Reward = Literal["points", "relative", "win"]
-REWARDS: Final = ("points", "relative", "win")
-_POINTS: Final = REWARDS.index("points")
-_RELATIVE: Final = REWARDS.index("relative")
+from chearts_env.table import NUM_ACTIONS, TABLE, Tables, new_tables
 
 _CACHE_LINE: Final = 64
-_ALL_LEGAL: Final = -1
 
 
 def checked_reward(reward: str) -> int:
@@ -38,92 +41,6 @@ def checked_reward(reward: str) -> int:
     if reward not in REWARDS:
         raise ValueError(f"reward={reward!r} is not allowed: it must be one of {', '.join(map(repr, REWARDS))}")
     return REWARDS.index(reward)
-
-
-@kernel
-def write_rewards(options: Any, public: Any, status: int, reward: int, rewards: Any) -> None:
-    """Write what the step that scored a hand pays each seat into `rewards`, shape (at least n,)."""
-    num_players = options.num_players
-    if reward == _POINTS:
-        for seat in range(num_players):
-            rewards[seat] = -public.score_changes[seat]
-    elif reward == _RELATIVE:
-        mean = 0.0
-        for seat in range(num_players):
-            mean += public.score_changes[seat]
-        mean /= num_players
-        for seat in range(num_players):
-            rewards[seat] = mean - public.score_changes[seat]
-    elif status != HAND_SCORED:  # R24: the winners share 1
-        lowest = public.scores[0]
-        for seat in range(num_players):
-            lowest = min(lowest, public.scores[seat])
-        num_winners = 0
-        for seat in range(num_players):
-            num_winners += public.scores[seat] == lowest
-        for seat in range(num_players):
-            rewards[seat] = 1.0 / num_winners if public.scores[seat] == lowest else 0.0
-
-
-@kernel
-def _first_illegal(tables: Any, actions: Any, begin: int, end: int) -> int:
-    for b in range(begin, end):
-        if not is_legal(tables[b], actions[b]):
-            return b
-    return _ALL_LEGAL
-
-
-@kernel
-def _show_table(table: Any, observation: Any, mask: Any) -> int:
-    mover = table.public.mover
-    private = table.private[mover]
-    write_mask(table.options, table.public, private, mask)
-    encode(table.options, table.public, private, mover, observation)
-    return mover  # type: ignore[no-any-return]
-
-
-@kernel
-def _step_all(
-    tables: Any, actions: Any, begin: int, end: int, reward: int, observations: Any, masks: Any, movers: Any, rewards: Any,
-    terminations: Any, truncations: Any, final_scores: Any,
-) -> None:
-    for b in range(begin, end):
-        table = tables[b]
-        status = step_table(table, actions[b])
-        for seat in range(MAX_PLAYERS):
-            rewards[b, seat] = 0.0
-        terminations[b] = status == TERMINATED
-        truncations[b] = status == TRUNCATED
-        if status != GOES_ON:
-            write_rewards(table.options, table.public, status, reward, rewards[b])
-            if status != HAND_SCORED:
-                for seat in range(MAX_PLAYERS):
-                    final_scores[b, seat] = table.public.scores[seat]
-                stream = table.hidden.stream
-                begin_episode(table, next_word(stream) << np.uint64(32) | next_word(stream))
-        movers[b] = _show_table(table, observations[b], masks[b])
-
-
-@kernel
-def _begin_all(tables: Any, seeds: Any) -> None:
-    for b in range(tables.shape[0]):
-        begin_episode(tables[b], seeds[b])
-
-
-@kernel
-def _show_all(tables: Any, observations: Any, masks: Any, movers: Any) -> None:
-    for b in range(tables.shape[0]):
-        movers[b] = _show_table(tables[b], observations[b], masks[b])
-
-
-@kernel
-def _gather_hands(tables: Any, hands: Any) -> None:
-    for b in range(tables.shape[0]):
-        num_players = tables[b].options.num_players
-        for row in range(MAX_PLAYERS):
-            seat = (tables[b].public.mover + row) % num_players
-            for face in range(52):
-                hands[b, row, face] = tables[b].private[seat].own.hand[face] if row < num_players else 0
 
 
 def _aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -140,9 +57,12 @@ def _checked_buffer(buffer: npt.NDArray[Any] | None, name: str, shape: tuple[int
     if not isinstance(buffer, np.ndarray):
         raise ValueError(f"{name}= takes a NumPy array, not {type(buffer).__name__}")
     if buffer.shape != shape or buffer.dtype != np.int8 or not buffer.flags.c_contiguous or not buffer.flags.writeable:
-        flags = ("" if buffer.flags.c_contiguous else ", not contiguous") + ("" if buffer.flags.writeable else ", read-only")
+        flags = ("" if buffer.flags.c_contiguous else ", not contiguous") + (
+            "" if buffer.flags.writeable else ", read-only"
+        )
         raise ValueError(
-            f"{name}= takes a writable C-contiguous int8 array of shape {shape}, not {buffer.dtype} of {buffer.shape}{flags}"
+            f"{name}= takes a writable C-contiguous int8 array of shape {shape}, "
+            f"not {buffer.dtype} of {buffer.shape}{flags}"
         )
     return buffer
 
@@ -155,9 +75,9 @@ class VectorTables:
     lone table with the same seed would, whatever the batch size, the other slots and the number of threads.
 
     Attributes that `step` writes in place: `observations` (B, O) int8, `action_masks` (B, 54) int8, `movers` (B,) int8,
-    `rewards` (B, 11) float32 by seat, `terminations` and `truncations` (B,) bool, `final_scores` (B, 11) int32 points by
-    seat, valid where an episode has just ended. `num_players` (B,) int8 and `seeds` (B,) uint64 (each slot's first deal)
-    change with `reset` at most.
+    `rewards` (B, 11) float32 by seat, `terminations` and `truncations` (B,) bool, `final_scores` (B, 11) int32 points
+    by seat, valid where an episode has just ended. `num_players` (B,) int8 and `seeds` (B,) uint64 (each slot's first
+    deal) change with `reset` at most.
     """
 
     def __init__(
@@ -177,7 +97,9 @@ class VectorTables:
         `num_tables` defaults to the length of that sequence, or 4096; `num_threads=0` means one for each core.
         """
         all_rules = _rules_of_tables(rules, num_tables)
-        self._init(new_tables(all_rules, checked_episode(episode)), all_rules, reward, num_threads, observations, action_masks)
+        self._init(
+            new_tables(all_rules, checked_episode(episode)), all_rules, reward, num_threads, observations, action_masks
+        )
         self._seed = checked_seed(seed)
         self._num_resets = 0
         self._begin()
@@ -239,10 +161,10 @@ class VectorTables:
     @property
     def episode_seeds(self) -> npt.NDArray[np.uint64]:
         """Seed of each table's current episode, (B,) uint64: `Game(rules, seed, episode=...)` deals the same."""
-        return self._tables["hidden"]["seed"].copy()  # type: ignore[no-any-return]
+        return self._tables["hidden"]["seed"].copy()
 
     def reset(self, seed: int | None = None) -> None:
-        """Deal every table anew: as a new `VectorTables` with that seed would, or with fresh seeds that follow from it."""
+        """Deal every table anew: as new `VectorTables` with that seed, or with seeds that follow from the last."""
         if seed is None:
             self._num_resets += 1
         else:
@@ -256,11 +178,11 @@ class VectorTables:
         self.terminations[:] = False
         self.truncations[:] = False
         self.final_scores[:] = 0
-        _begin_all(self._tables, self.seeds)
+        begin_all(self._tables, self.seeds)
         self._show()
 
     def _show(self) -> None:
-        _show_all(self._tables, self._seen, self.action_masks, self.movers)
+        show_all(self._tables, self._seen, self.action_masks, self.movers)
 
     def step(self, actions: npt.NDArray[Any] | Sequence[int]) -> None:
         """Act for the mover of every table, (B,) whole numbers.
@@ -269,20 +191,22 @@ class VectorTables:
         is not legal; all are checked before any table changes.
         """
         chosen = self._checked_actions(actions)
-        for illegal in self._on_all(lambda begin, end: _first_illegal(self._tables, chosen, begin, end)):
-            if illegal != _ALL_LEGAL:
+        for illegal in self._on_all(lambda begin, end: first_illegal(self._tables, chosen, begin, end)):
+            if illegal != ALL_LEGAL:
                 raise IllegalActionError(self._why_illegal(int(illegal), int(chosen[illegal])))
         self._on_all(
-            lambda begin, end: _step_all(
-                self._tables, chosen, begin, end, self._reward, self._seen, self.action_masks, self.movers, self.rewards,
-                self.terminations, self.truncations, self.final_scores,
+            lambda begin, end: step_all(
+                self._tables, chosen, begin, end, self._reward, self._seen, self.action_masks, self.movers,
+                self.rewards, self.terminations, self.truncations, self.final_scores,
             )
         )  # fmt: skip
 
     def _checked_actions(self, actions: npt.NDArray[Any] | Sequence[int]) -> npt.NDArray[np.int64]:
         given = np.asarray(actions)
         if given.shape != (len(self),):
-            raise ValueError(f"actions have shape {given.shape}; one action for each table is needed, shape ({len(self)},)")
+            raise ValueError(
+                f"actions have shape {given.shape}; one action for each table is needed, shape ({len(self)},)"
+            )
         if given.dtype.kind not in "iu":
             raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
         if given.dtype == np.uint64 and given.max() >= NUM_ACTIONS:
@@ -314,7 +238,7 @@ class VectorTables:
     def hidden_hands(self) -> npt.NDArray[np.int8]:
         """Return all hands, (B, 11, 52) int8, seats relative to the mover: for critics, never for players."""
         hands = np.empty((len(self), MAX_PLAYERS, 52), np.int8)
-        _gather_hands(self._tables, hands)
+        gather_hands(self._tables, hands)
         return hands
 
     def game(self, place: int) -> Game:
@@ -384,5 +308,7 @@ def _rules_of_tables(rules: Rules | Sequence[Rules], num_tables: int | None) -> 
 
 def _checked_threads(num_threads: int) -> int:
     if isinstance(num_threads, bool) or not isinstance(num_threads, int | np.integer) or num_threads < 0:
-        raise ValueError(f"num_threads={num_threads!r} is not allowed: it must be a whole number, 0 = one for each core")
+        raise ValueError(
+            f"num_threads={num_threads!r} is not allowed: it must be a whole number, 0 = one for each core"
+        )
     return int(num_threads) or os.cpu_count() or 1

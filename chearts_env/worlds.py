@@ -1,9 +1,9 @@
 """Counting and drawing the ways in which unseen cards can lie in boxes, some of which may not hold some classes.
 
-Only classes of cards matter to the constraints (`engine.CARD_CLASS`), so ways are counted class by class: `ways[l][r]` is
-the number of ways to fill what is left to fill from layer l on, when r cards of each class are left. Classes that no box
-tells apart are merged, boxes that take the same classes are filled together, and those that take anything last. A layer
-is one class of one group; how many cards the group still takes follows from r, so r alone is the state.
+Only classes of cards matter to the constraints (`engine.CARD_CLASS`), so ways are counted class by class: `ways[l, r]`
+is the number of ways to fill what is left to fill from layer l on, when r cards of each class are left. Classes that no
+box tells apart are merged, boxes that take the same classes are filled together, and those that take anything last. A
+layer is one class of one group; how many cards the group still takes follows from r, so r alone is the state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _draw_unit(stream: Any) -> float:
     """Draw a double from [0, 1), each multiple of 2**-53 alike."""
     high = next_word(stream) >> np.uint64(5)
     low = next_word(stream) >> np.uint64(6)
-    return (high * np.uint64(67108864) + low) / _TWO_TO_53  # type: ignore[no-any-return]
+    return (high * np.uint64(67108864) + low) / _TWO_TO_53
 
 
 @kernel
@@ -44,7 +44,8 @@ def note_constraints(unseen: Any, room: Any, allowed: Any) -> Any:
     """Group boxes by what they may take, and merge classes that no group tells apart.
 
     Returns the merged class of each class (5,), the group of each box (boxes,), the room of each group, and for each
-    group and merged class whether it may take it (groups, classes). The last group takes anything, and may have no room.
+    group and merged class whether it may take it (groups, classes). The last group takes anything and may have no
+    room.
     """
     num_boxes = room.shape[0]
     groups = np.zeros(num_boxes, np.int64)
@@ -124,15 +125,32 @@ def count_ways(unseen: Any, classes: Any, group_room: Any, group_allows: Any) ->
             stride = 1
             for lower in range(kind):
                 stride *= counts[lower] + 1
-            _fill_layer(ways, group * num_classes + kind, counts, kind, stride, group_allows[group, kind], left_after,
-                        group_room[group], kind == num_classes - 1)
+            _fill_layer(
+                ways,
+                group * num_classes + kind,
+                counts,
+                kind,
+                stride,
+                group_allows[group, kind],
+                left_after,
+                group_room[group],
+                kind == num_classes - 1,
+            )
         left_after += group_room[group]
     return ways
 
 
 @kernel
 def _fill_layer(
-    ways: Any, layer: int, counts: Any, kind: int, stride: int, is_allowed: int, left_after: int, room: int, is_last: bool
+    ways: Any,
+    layer: int,
+    counts: Any,
+    kind: int,
+    stride: int,
+    is_allowed: int,
+    left_after: int,
+    room: int,
+    is_last: bool,
 ) -> None:
     # `left_after` cards must be left once the group is full; the state says how many it has taken so far.
     for state in range(ways.shape[1]):
@@ -181,8 +199,17 @@ def draw_cards(
             taken = have
             if group < num_groups:
                 layer = group * num_classes + kind
-                taken = _draw_taken(stream, ways, layer, state, stride, have, to_take, group_allows[group, kind],
-                                    kind == num_classes - 1)
+                taken = _draw_taken(
+                    stream,
+                    ways,
+                    layer,
+                    state,
+                    stride,
+                    have,
+                    to_take,
+                    group_allows[group, kind],
+                    kind == num_classes - 1,
+                )
             for _ in range(taken):
                 by_group[place] = shuffled[first[kind]]
                 first[kind] += 1

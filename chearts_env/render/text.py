@@ -15,11 +15,20 @@ def table_as_text(knowledge: Knowledge, viewer: int) -> str:
     """
     number_of = [(viewer + seat) % knowledge.num_players for seat in range(knowledge.num_players)]
     lines = [_heading(knowledge, number_of), _rules_line(knowledge), ""]
-    lines += [_seat_line(knowledge, seat, number_of) for seat in sorted(range(len(number_of)), key=number_of.__getitem__)]
-    lines += ["", f"Trick  {_trick(knowledge, number_of)}", f"Pile   {_pile(knowledge)}", f"Kitty  {_kitty(knowledge, number_of)}"]
+    lines += [
+        _seat_line(knowledge, seat, number_of) for seat in sorted(range(len(number_of)), key=number_of.__getitem__)
+    ]
+    lines += [
+        "",
+        f"Trick  {_trick(knowledge, number_of)}",
+        f"Pile   {_pile(knowledge)}",
+        f"Kitty  {_kitty(knowledge, number_of)}",
+    ]
     lines += [f"Hand   {_by_suit(faces_of_counts(knowledge.hand))}"]
     if knowledge.given.any():
-        lines.append(f"Given  {counts_to_text(knowledge.given)} to P{number_of[knowledge.pass_offset % knowledge.num_players]}")
+        lines.append(
+            f"Given  {counts_to_text(knowledge.given)} to P{number_of[knowledge.pass_offset % knowledge.num_players]}"
+        )
     if knowledge.received.any():
         giver = number_of[-knowledge.pass_offset % knowledge.num_players]
         lines.append(f"Got    {counts_to_text(knowledge.received)} from P{giver}")
@@ -73,7 +82,9 @@ def _trick(knowledge: Knowledge, number_of: list[int]) -> str:
         return "-"
     faces = [face for _, face in knowledge.trick]
     cards = [
-        f"P{number_of[seat]} ({face_to_text(face)})" if faces.count(face) == 2 else f"P{number_of[seat]} {face_to_text(face)}"
+        f"P{number_of[seat]} ({face_to_text(face)})"
+        if faces.count(face) == 2
+        else f"P{number_of[seat]} {face_to_text(face)}"
         for seat, face in knowledge.trick
     ]
     cancelled = ", cancelled in brackets" if len(set(faces)) < len(faces) else ""

@@ -1,0 +1,119 @@
+"""The loops over many tables, and what a scored hand pays. Each loop calls the kernels of one table and adds no rule.
+
+A loop takes a share `begin … end - 1` of the tables, so that threads can take one each; it allocates nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from chearts_env.compiled import kernel
+from chearts_env.deal import begin_episode, next_word
+from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, is_legal, step_table, write_mask
+from chearts_env.observation import encode
+from chearts_env.rules import MAX_PLAYERS
+
+Reward = Literal["points", "relative", "win"]
+REWARDS: Final = ("points", "relative", "win")
+_POINTS: Final = REWARDS.index("points")
+_RELATIVE: Final = REWARDS.index("relative")
+
+ALL_LEGAL: Final = -1
+
+
+@kernel
+def write_rewards(options: Any, public: Any, status: int, reward: int, rewards: Any) -> None:
+    """Write what the step that scored a hand pays each seat into `rewards`, shape (at least n,)."""
+    num_players = options.num_players
+    if reward == _POINTS:
+        for seat in range(num_players):
+            rewards[seat] = -public.score_changes[seat]
+    elif reward == _RELATIVE:
+        mean = 0.0
+        for seat in range(num_players):
+            mean += public.score_changes[seat]
+        mean /= num_players
+        for seat in range(num_players):
+            rewards[seat] = mean - public.score_changes[seat]
+    elif status != HAND_SCORED:  # R24: the winners share 1
+        lowest = public.scores[0]
+        for seat in range(num_players):
+            lowest = min(lowest, public.scores[seat])
+        num_winners = 0
+        for seat in range(num_players):
+            num_winners += public.scores[seat] == lowest
+        for seat in range(num_players):
+            rewards[seat] = 1.0 / num_winners if public.scores[seat] == lowest else 0.0
+
+
+@kernel
+def first_illegal(tables: Any, actions: Any, begin: int, end: int) -> int:
+    for b in range(begin, end):
+        if not is_legal(tables[b], actions[b]):
+            return b
+    return ALL_LEGAL
+
+
+@kernel
+def _show_table(table: Any, observation: Any, mask: Any) -> int:
+    mover = table.public.mover
+    private = table.private[mover]
+    write_mask(table.options, table.public, private, mask)
+    encode(table.options, table.public, private, mover, observation)
+    return mover  # type: ignore[no-any-return]
+
+
+@kernel
+def step_all(
+    tables: Any,
+    actions: Any,
+    begin: int,
+    end: int,
+    reward: int,
+    observations: Any,
+    masks: Any,
+    movers: Any,
+    rewards: Any,
+    terminations: Any,
+    truncations: Any,
+    final_scores: Any,
+) -> None:
+    for b in range(begin, end):
+        table = tables[b]
+        status = step_table(table, actions[b])
+        for seat in range(MAX_PLAYERS):
+            rewards[b, seat] = 0.0
+        terminations[b] = status == TERMINATED
+        truncations[b] = status == TRUNCATED
+        if status != GOES_ON:
+            write_rewards(table.options, table.public, status, reward, rewards[b])
+            if status != HAND_SCORED:
+                for seat in range(MAX_PLAYERS):
+                    final_scores[b, seat] = table.public.scores[seat]
+                stream = table.hidden.stream
+                begin_episode(table, next_word(stream) << np.uint64(32) | next_word(stream))
+        movers[b] = _show_table(table, observations[b], masks[b])
+
+
+@kernel
+def begin_all(tables: Any, seeds: Any) -> None:
+    for b in range(tables.shape[0]):
+        begin_episode(tables[b], seeds[b])
+
+
+@kernel
+def show_all(tables: Any, observations: Any, masks: Any, movers: Any) -> None:
+    for b in range(tables.shape[0]):
+        movers[b] = _show_table(tables[b], observations[b], masks[b])
+
+
+@kernel
+def gather_hands(tables: Any, hands: Any) -> None:
+    for b in range(tables.shape[0]):
+        num_players = tables[b].options.num_players
+        for row in range(MAX_PLAYERS):
+            seat = (tables[b].public.mover + row) % num_players
+            for face in range(52):
+                hands[b, row, face] = tables[b].private[seat].own.hand[face] if row < num_players else 0
