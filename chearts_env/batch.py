@@ -23,6 +23,13 @@ _RELATIVE: Final = REWARDS.index("relative")
 ALL_LEGAL: Final = -1
 
 
+def checked_reward(reward: str) -> int:
+    """Return the number of a kind of reward; raises ValueError for an unknown one."""
+    if reward not in REWARDS:
+        raise ValueError(f"reward={reward!r} is not allowed: it must be one of {', '.join(map(repr, REWARDS))}")
+    return REWARDS.index(reward)
+
+
 @kernel
 def write_rewards(options: Any, public: Any, status: int, reward: int, rewards: Any) -> None:
     """Write what the step that scored a hand pays each seat into `rewards`, shape (at least n,)."""
@@ -50,6 +57,7 @@ def write_rewards(options: Any, public: Any, status: int, reward: int, rewards: 
 
 @kernel
 def first_illegal(tables: Any, actions: Any, begin: int, end: int) -> int:
+    """Return the first table of a share whose action is not legal, ALL_LEGAL if there is none."""
     for b in range(begin, end):
         if not is_legal(tables[b], actions[b]):
             return b
@@ -80,6 +88,7 @@ def step_all(
     truncations: Any,
     final_scores: Any,
 ) -> None:
+    """Take legal actions, start new episodes where one ended, and show each table to its mover."""
     for b in range(begin, end):
         table = tables[b]
         status = step_table(table, actions[b])
@@ -99,18 +108,21 @@ def step_all(
 
 @kernel
 def begin_all(tables: Any, seeds: Any) -> None:
+    """Start an episode at every table."""
     for b in range(tables.shape[0]):
         begin_episode(tables[b], seeds[b])
 
 
 @kernel
 def show_all(tables: Any, observations: Any, masks: Any, movers: Any) -> None:
+    """Write what the mover of every table sees."""
     for b in range(tables.shape[0]):
         movers[b] = _show_table(tables[b], observations[b], masks[b])
 
 
 @kernel
 def gather_hands(tables: Any, hands: Any) -> None:
+    """Write all hands of every table, seats relative to the mover, into `hands`, (B, 11, 52)."""
     for b in range(tables.shape[0]):
         num_players = tables[b].options.num_players
         for row in range(MAX_PLAYERS):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -34,13 +34,6 @@ from chearts_env.state import pack, read_array, unpack
 from chearts_env.table import NUM_ACTIONS, TABLE, Tables, new_tables
 
 _CACHE_LINE: Final = 64
-
-
-def checked_reward(reward: str) -> int:
-    """Return the number of a kind of reward; raises ValueError for an unknown one."""
-    if reward not in REWARDS:
-        raise ValueError(f"reward={reward!r} is not allowed: it must be one of {', '.join(map(repr, REWARDS))}")
-    return REWARDS.index(reward)
 
 
 def _aligned_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
