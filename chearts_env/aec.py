@@ -21,7 +21,7 @@ from chearts_env.game import Episode, Game, IllegalActionError, checked_episode
 from chearts_env.observation import OBSERVATION, bounds, decode, encode
 from chearts_env.render.text import table_as_text
 from chearts_env.rules import Rules
-from chearts_env.table import NUM_ACTIONS
+from chearts_env.table import MASK, NUM_ACTIONS
 
 #: What an illegal move costs its seat in `env()`, as in PettingZoo's classic environments.
 ILLEGAL_MOVE_REWARD: Final = -1.0
@@ -29,16 +29,16 @@ RENDER_MODES: Final = ("ansi",)
 
 
 @kernel
-def _observe(tables: Any, seat: int, is_over: bool, seen: Any, mask: Any) -> None:
+def _observe(tables: Any, seat: int, is_over: bool, seen: Any, masks: Any) -> None:
     table = tables[0]
     private = table.private[seat]
     encode(table.options, table.public, private, seat, seen[0])
     if is_over:
-        mask[:] = 1
+        masks[0].legal[:] = 1
     elif table.public.mover == seat:
-        write_mask(table.options, table.public, private, mask)
+        write_mask(table.options, table.public, private, masks[0])
     else:
-        mask[:] = 0
+        masks[0].legal[:] = 0
 
 
 @kernel
@@ -155,10 +155,10 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
             raise ValueError(f"no agent {agent!r}: the agents are {', '.join(self.possible_agents)}")
         is_over = self.terminations.get(agent, True) or self.truncations[agent]
         seen = np.empty(1, OBSERVATION)
-        mask = np.empty(NUM_ACTIONS, np.int8)
+        mask = np.empty(1, MASK)
         _observe(self.game._tables, seat, is_over, seen, mask)
         vector = seen.view(np.int8)
-        return {"observation": vector if self._dtype == np.int8 else vector.astype(self._dtype), "action_mask": mask}
+        return {"observation": vector if self._dtype == np.int8 else vector.astype(self._dtype), "action_mask": mask.view(np.int8)}
 
     def step(self, action: Any) -> None:
         """Act for `agent_selection`; None for an agent whose episode is over."""

@@ -123,19 +123,19 @@ def is_legal(table: Any, action: int) -> bool:
 
 @kernel
 def write_mask(options: Any, public: Any, private: Any, mask: Any) -> None:
-    """Write the mover's legal actions as 0 and 1 into `mask`, shape (54,) int8; all 1 once the episode is over."""
+    """Write the mover's legal actions as 0 and 1 into `mask`, a record of dtype `MASK`; all 1 once the episode is over."""
     if public.phase == PASS or public.phase == PLAY:
         allowed = allowed_classes(options, public, private)
         for face in range(NUM_FACES):
-            mask[face] = FACES_OF_CLASSES[allowed, face] if private.own.hand[face] else 0
-        mask[SUBTRACT_MOON] = 0
-        mask[ADD_MOON] = 0
+            mask.legal[face] = min(private.own.hand[face], FACES_OF_CLASSES[allowed, face])  # min compiles to SIMD
+        mask.legal[SUBTRACT_MOON] = 0
+        mask.legal[ADD_MOON] = 0
         return
     is_over = public.phase == OVER
     for face in range(NUM_FACES):
-        mask[face] = is_over
-    mask[SUBTRACT_MOON] = 1
-    mask[ADD_MOON] = 1
+        mask.legal[face] = is_over
+    mask.legal[SUBTRACT_MOON] = 1
+    mask.legal[ADD_MOON] = 1
 
 
 @kernel

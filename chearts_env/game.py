@@ -21,7 +21,7 @@ from chearts_env.given_deal import set_table
 from chearts_env.observation import OBSERVATION, Observation, encode
 from chearts_env.rules import Rules
 from chearts_env.state import pack, read_array, unpack
-from chearts_env.table import ADD_MOON, NOBODY, NUM_ACTIONS, OVER, PHASES, SUBTRACT_MOON, TABLE, new_tables
+from chearts_env.table import ADD_MOON, MASK, NOBODY, NUM_ACTIONS, OVER, PHASES, SUBTRACT_MOON, TABLE, new_tables
 
 Episode = Literal["game", "hand"]
 EPISODES: Final = ("game", "hand")
@@ -61,9 +61,9 @@ def _try_step(tables: Any, action: int) -> int:
 
 
 @kernel
-def _write_mask(tables: Any, mask: Any) -> None:
+def _write_mask(tables: Any, masks: Any) -> None:
     public = tables[0].public
-    write_mask(tables[0].options, public, tables[0].private[max(public.mover, 0)], mask)
+    write_mask(tables[0].options, public, tables[0].private[max(public.mover, 0)], masks[0])
 
 
 @kernel
@@ -267,9 +267,9 @@ class Game:
 
     def action_mask(self) -> npt.NDArray[np.int8]:
         """Return the mover's legal actions as 0 and 1, (54,) int8; all 1 once the game is over."""
-        mask = np.empty(NUM_ACTIONS, np.int8)
+        mask = np.empty(1, MASK)
         _write_mask(self._tables, mask)
-        return mask
+        return mask.view(np.int8)
 
     def legal_actions(self) -> list[int]:
         """Return the mover's legal actions in ascending order; none once the game is over."""

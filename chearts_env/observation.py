@@ -165,40 +165,27 @@ def encode(options: Any, public: Any, private: Any, viewer: int, seen: Any) -> N
     seen.board = public.board
     seen.rules = options.shown
     for row in range(num_players, MAX_PLAYERS):
-        _clear_seat(seen.seats[row])
+        seen.seats[row] = public.seats[row]  # rows of absent seats are never written to: zero
     seen.seats[_relative(public.leader, viewer, num_players)].is_leader = 1
     seen.seats[_relative(public.dealer, viewer, num_players)].is_dealer = 1
     if public.kitty_taker != NOBODY:
         seen.seats[_relative(public.kitty_taker, viewer, num_players)].has_kitty = 1
     for phase in range(NUM_PHASES):
-        seen.phase[phase] = phase == public.phase
-    mover = _relative(public.mover, viewer, num_players)
-    last_winner = _relative(public.last_winner, viewer, num_players)
+        seen.phase[phase] = 0
+    seen.phase[public.phase] = 1
     for row in range(MAX_PLAYERS):
-        seen.mover[row] = row == mover
-        seen.last_winner[row] = row == last_winner
+        seen.mover[row] = 0
+    if public.mover != NOBODY:
+        seen.mover[_relative(public.mover, viewer, num_players)] = 1
+    for row in range(MAX_PLAYERS):
+        seen.last_winner[row] = 0
+    if public.last_winner != NOBODY:
+        seen.last_winner[_relative(public.last_winner, viewer, num_players)] = 1
     seen.hands_left = _hands_left(options, public)
 
 
 @kernel
-def _clear_seat(row: Any) -> None:
-    for face in range(52):
-        row.played[face] = 0
-    row.trick_card = 0
-    row.void[:] = 0
-    row.only_points = 0
-    row.points_seen = 0
-    row.cards_left = 0
-    row.score_percent = 0
-    row.is_leader = 0
-    row.is_dealer = 0
-    row.has_kitty = 0
-
-
-@kernel
 def _relative(seat: int, viewer: int, num_players: int) -> int:
-    if seat == NOBODY:
-        return NOBODY
     return seat - viewer if seat >= viewer else seat - viewer + num_players
 
 

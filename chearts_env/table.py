@@ -126,6 +126,9 @@ TABLE: Final = _record(
     ("hidden", HIDDEN),
 )
 
+#: A mask of legal actions as a record: a kernel that writes through a field of fixed size is compiled to SIMD.
+MASK: Final = _record(("legal", "i1", (NUM_ACTIONS,)))
+
 Tables = npt.NDArray[np.record]
 
 

@@ -31,7 +31,7 @@ from chearts_env.game import Episode, Game, IllegalActionError, action_to_text, 
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE
 from chearts_env.rules import MAX_PLAYERS, Rules
 from chearts_env.state import pack, read_array, unpack
-from chearts_env.table import NUM_ACTIONS, TABLE, Tables, new_tables
+from chearts_env.table import MASK, NUM_ACTIONS, TABLE, Tables, new_tables
 
 _CACHE_LINE: Final = 64
 
@@ -132,6 +132,7 @@ class VectorTables:
         self._tables = _aligned_zeros((num_tables,), TABLE)
         self._tables[:] = tables
         self.rules = tuple(rules)
+        self._masks = self.action_masks.view(MASK)[:, 0]
         self._seen = self.observations.view(OBSERVATION)[:, 0]
         self.movers = np.zeros(num_tables, np.int8)
         self.num_players = np.array([each.num_players for each in rules], np.int8)
@@ -175,7 +176,7 @@ class VectorTables:
         self._show()
 
     def _show(self) -> None:
-        show_all(self._tables, self._seen, self.action_masks, self.movers)
+        show_all(self._tables, self._seen, self._masks, self.movers)
 
     def step(self, actions: npt.NDArray[Any] | Sequence[int]) -> None:
         """Act for the mover of every table, (B,) whole numbers.
@@ -189,7 +190,7 @@ class VectorTables:
                 raise IllegalActionError(self._why_illegal(int(illegal), int(chosen[illegal])))
         self._on_all(
             lambda begin, end: step_all(
-                self._tables, chosen, begin, end, self._reward, self._seen, self.action_masks, self.movers,
+                self._tables, chosen, begin, end, self._reward, self._seen, self._masks, self.movers,
                 self.rewards, self.terminations, self.truncations, self.final_scores,
             )
         )  # fmt: skip
