@@ -128,4 +128,4 @@ def gather_hands(tables: Any, hands: Any) -> None:
         for row in range(MAX_PLAYERS):
             seat = (tables[b].public.mover + row) % num_players
             for face in range(52):
-                hands[b, row, face] = tables[b].private[seat].own.hand[face] if row < num_players else 0
+                hands[b, row, face] = tables[b].private[seat].hand[face] if row < num_players else 0

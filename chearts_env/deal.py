@@ -114,16 +114,16 @@ def clear_hand(table: Any) -> None:
     for seat in range(MAX_PLAYERS):
         known = public.seats[seat]
         private = table.private[seat]
-        own = private.own
         for face in range(NUM_FACES):
             known.played[face] = 0
-            own.hand[face] = 0
-            own.given[face] = 0
-            own.received[face] = 0
+        for face in range(NUM_FACES):
+            private.hand[face] = 0
         for suit in range(NUM_SUITS):
             known.void[suit] = 0
             private.suits[suit] = 0
-        own.kitty_cards[:] = 0
+        private.given[:] = 0
+        private.received[:] = 0
+        private.kitty_cards[:] = 0
         private.num_given = 0
         known.trick_card = 0
         known.only_points = 0
@@ -160,7 +160,7 @@ def open_hand(table: Any) -> None:
 def give_card(table: Any, seat: int, face: int) -> None:
     """Put one card into a seat's hand."""
     private = table.private[seat]
-    private.own.hand[face] += 1
+    private.hand[face] += 1
     private.suits[FACE_SUIT[face]] += 1
     table.public.seats[seat].cards_left += 1
 

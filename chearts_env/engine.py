@@ -76,7 +76,7 @@ def led_suit(public: Any) -> int:
 def holds_a_plain_card(private: Any) -> bool:
     """Say whether a seat holds a plain card: one that is not a point card."""
     suits = private.suits
-    return suits[0] + suits[1] + suits[SPADES] > private.own.hand[BLACK_MARIA]  # type: ignore[no-any-return]
+    return suits[0] + suits[1] + suits[SPADES] > private.hand[BLACK_MARIA]  # type: ignore[no-any-return]
 
 
 @kernel
@@ -118,16 +118,16 @@ def is_legal(table: Any, action: int) -> bool:
         return False
     private = table.private[public.mover]
     allowed = allowed_classes(table.options, public, private)
-    return private.own.hand[action] > 0 and FACES_OF_CLASSES[allowed, action] == 1  # type: ignore[no-any-return]
+    return private.hand[action] > 0 and FACES_OF_CLASSES[allowed, action] == 1  # type: ignore[no-any-return]
 
 
 @kernel
 def write_mask(options: Any, public: Any, private: Any, mask: Any) -> None:
-    """Write the mover's legal actions as 0 and 1 into `mask`, a record of dtype `MASK`; all 1 once the episode is over."""
+    """Write the mover's legal actions into `mask`, a record of dtype `MASK`, as 0 and 1; all 1 once it is over."""
     if public.phase == PASS or public.phase == PLAY:
         allowed = allowed_classes(options, public, private)
         for face in range(NUM_FACES):
-            mask.legal[face] = min(private.own.hand[face], FACES_OF_CLASSES[allowed, face])  # min compiles to SIMD
+            mask.legal[face] = min(private.hand[face], FACES_OF_CLASSES[allowed, face])  # min compiles to SIMD
         mask.legal[SUBTRACT_MOON] = 0
         mask.legal[ADD_MOON] = 0
         return
@@ -160,7 +160,7 @@ def step_table(table: Any, action: int) -> int:
 @kernel
 def _take_from_hand(table: Any, seat: int, face: int) -> None:
     private = table.private[seat]
-    private.own.hand[face] -= 1
+    private.hand[face] -= 1
     private.suits[FACE_SUIT[face]] -= 1
     table.public.seats[seat].cards_left -= 1
 
@@ -172,7 +172,7 @@ def _choose_card(table: Any, face: int) -> None:
     seat = public.mover
     _take_from_hand(table, seat, face)
     private = table.private[seat]
-    private.own.given[face] += 1
+    private.given[private.num_given] = face + 1
     private.num_given += 1
     if private.num_given < CARDS_PASSED:
         return
@@ -190,12 +190,11 @@ def _exchange(table: Any) -> None:
     num_players = table.options.num_players
     for giver in range(num_players):
         receiver = (giver + table.public.board.pass_offset) % num_players  # rarely run: the slow % is no loss
-        given = table.private[giver].own.given
-        received = table.private[receiver].own.received
-        for face in range(NUM_FACES):
-            for _ in range(given[face]):
-                received[face] += 1
-                give_card(table, receiver, face)
+        given = table.private[giver].given
+        received = table.private[receiver].received
+        for place in range(CARDS_PASSED):
+            received[place] = given[place]
+            give_card(table, receiver, given[place] - 1)
 
 
 @kernel
@@ -314,7 +313,7 @@ def _take_kitty(table: Any, taker: int) -> None:
             place = 0
             for face in range(NUM_FACES):
                 for _ in range(table.hidden.kitty[face]):
-                    table.private[seat].own.kitty_cards[place] = face + 1
+                    table.private[seat].kitty_cards[place] = face + 1
                     place += 1
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chearts_env import knowledge
-from chearts_env.cards import NUM_FACES, face_to_text
+from chearts_env.cards import NUM_FACES, counts_of_faces, face_to_text
 from chearts_env.compiled import kernel
 from chearts_env.deal import begin_episode, checked_seed
 from chearts_env.engine import GOES_ON, is_legal, points_taken, step_table, write_mask
@@ -223,7 +223,7 @@ class Game:
 
     def hand(self, seat: int) -> npt.NDArray[np.int8]:
         """Return the cards in a seat's hand, (52,) int8 counts; cards it has chosen to give have left it."""
-        return self._private["own"]["hand"][self._checked_seat(seat)].copy()  # type: ignore[no-any-return]
+        return self._private["hand"][self._checked_seat(seat)].copy()  # type: ignore[no-any-return]
 
     def played(self, seat: int) -> npt.NDArray[np.int8]:
         """Return the cards a seat has played in this hand, (52,) int8 counts, the current trick included."""
@@ -231,7 +231,8 @@ class Game:
 
     def given(self, seat: int) -> npt.NDArray[np.int8]:
         """Return the cards a seat has chosen to give away in this hand, (52,) int8 counts."""
-        return self._private["own"]["given"][self._checked_seat(seat)].copy()  # type: ignore[no-any-return]
+        cards = self._private["given"][self._checked_seat(seat)]
+        return counts_of_faces(int(card) - 1 for card in cards if card)
 
     # Points
 

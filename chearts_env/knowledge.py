@@ -85,13 +85,13 @@ def _forget(tables: Any, viewer: int) -> None:
     for seat in range(MAX_PLAYERS):
         if seat == viewer:
             continue
-        own = table.private[seat].own
-        own.hand[:] = 0
-        own.given[:] = 0
-        own.received[:] = 0
-        own.kitty_cards[:] = 0
-        table.private[seat].suits[:] = 0
-    kitty_cards = table.private[viewer].own.kitty_cards
+        private = table.private[seat]
+        private.hand[:] = 0
+        private.suits[:] = 0
+        private.given[:] = 0
+        private.received[:] = 0
+        private.kitty_cards[:] = 0
+    kitty_cards = table.private[viewer].kitty_cards
     for place in range(MAX_KITTY):
         if kitty_cards[place] > 0:
             hidden.kitty[kitty_cards[place] - 1] += 1
@@ -142,13 +142,27 @@ def _view_of_observation(observations: Any, tables: Any) -> None:
         public.trick_size += known.trick_card > 0
         num_given = options.hand_size - known.cards_left if public.phase == PASS else CARDS_PASSED
         table.private[seat].num_given = num_given if public.board.pass_offset != 0 else 0
-    own = table.private[0].own
-    table.private[0].own = seen.own
+    own = table.private[0]
+    own.hand[:] = seen.hand
+    own.kitty_cards[:] = seen.kitty_cards
     for face in range(NUM_FACES):
-        table.private[0].suits[FACE_SUIT[face]] += own.hand[face]
+        own.suits[FACE_SUIT[face]] += own.hand[face]
+    _list_cards(seen.given, own.given)
+    _list_cards(seen.received, own.received)
     for place in range(MAX_KITTY):
         if own.kitty_cards[place] > 0:
             table.hidden.kitty[own.kitty_cards[place] - 1] += 1
+
+
+@kernel
+def _list_cards(counts: Any, cards: Any) -> None:
+    """Write the faces that stand in counts, (52,), as a list of 1 + face, ascending, filled up with 0."""
+    place = 0
+    cards[:] = 0
+    for face in range(NUM_FACES):
+        for _ in range(counts[face]):
+            cards[place] = face + 1
+            place += 1
 
 
 @kernel
@@ -195,16 +209,20 @@ def _receiver_of(table: Any, seat: int) -> int:
 @kernel
 def _note_unseen(table: Any, viewer: int, unseen: Any, located: Any) -> None:
     """Count the faces whose place the viewer does not know; `located` are those it gave, still at the receiver."""
-    own = table.private[viewer].own
+    own = table.private[viewer]
     public = table.public
     receiver = _receiver_of(table, viewer)
-    is_passing = public.phase == PASS
+    for place in range(CARDS_PASSED):
+        if own.given[place] > 0:
+            located[own.given[place] - 1] += 1
     for face in range(NUM_FACES):
-        if not is_passing and public.board.pass_offset != 0:
-            located[face] = max(0, own.given[face] - public.seats[receiver].played[face])
-        unseen[face] = NUM_COPIES - own.hand[face] - located[face] - table.hidden.kitty[face]
-        if is_passing:
-            unseen[face] -= own.given[face]
+        unseen[face] = NUM_COPIES - own.hand[face] - table.hidden.kitty[face]
+        if public.phase == PASS:  # chosen, and still its own
+            unseen[face] -= located[face]
+            located[face] = 0
+        else:
+            located[face] = max(0, located[face] - public.seats[receiver].played[face])
+            unseen[face] -= located[face]
         for seat in range(table.options.num_players):
             unseen[face] -= public.seats[seat].played[face]
 
@@ -233,30 +251,33 @@ def _lay_world(table: Any, viewer: int, located: Any, room: Any, cards: Any) -> 
     """Put cards, drawn box after box, and those located, where they lie in this world."""
     receiver = _receiver_of(table, viewer)
     for face in range(NUM_FACES):
-        table.private[receiver].own.hand[face] += located[face]
+        table.private[receiver].hand[face] += located[face]
         table.private[receiver].suits[FACE_SUIT[face]] += located[face]
     place = 0
     for box in range(_NUM_BOXES):
+        num_laid = 0
         for _ in range(room[box]):
             face = cards[place]
             place += 1
             if box == _KITTY_BOX:
                 table.hidden.kitty[face] += 1
             elif box >= MAX_PLAYERS:
-                table.private[box - MAX_PLAYERS].own.given[face] += 1
+                chooser = table.private[box - MAX_PLAYERS]
+                chooser.given[num_laid] = face + 1
+                num_laid += 1
             else:
-                table.private[box].own.hand[face] += 1
+                table.private[box].hand[face] += 1
                 table.private[box].suits[FACE_SUIT[face]] += 1
     taker = table.public.kitty_taker
     if taker != NOBODY and table.options.shown.kitty_view != 0:
         place = 0
         for face in range(NUM_FACES):
             for _ in range(table.hidden.kitty[face]):
-                table.private[taker].own.kitty_cards[place] = face + 1
+                table.private[taker].kitty_cards[place] = face + 1
                 place += 1
         if table.options.shown.kitty_view == 2:
             for seat in range(table.options.num_players):
-                table.private[seat].own.kitty_cards[:] = table.private[taker].own.kitty_cards
+                table.private[seat].kitty_cards[:] = table.private[taker].kitty_cards
 
 
 @kernel
@@ -268,14 +289,14 @@ def _draw_passes(table: Any, viewer: int, stream: Any) -> None:
     holding = np.zeros(NUM_FACES, np.int64)
     for giver in range(table.options.num_players):
         receiver = _receiver_of(table, giver)
-        given = table.private[giver].own.given
-        received = table.private[receiver].own.received
+        given = table.private[giver].given
+        received = table.private[receiver].received
         if receiver == viewer:
             given[:] = received
         elif giver == viewer:
             received[:] = given
         else:
             for face in range(NUM_FACES):
-                holding[face] = table.private[receiver].own.hand[face] + public.seats[receiver].played[face]
-            draw_subset(stream, holding, CARDS_PASSED, given)
+                holding[face] = table.private[receiver].hand[face] + public.seats[receiver].played[face]
+            draw_subset(stream, holding, given)
             received[:] = given

@@ -18,9 +18,10 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from chearts_env.cards import NUM_FACES
 from chearts_env.compiled import kernel
-from chearts_env.rules import CHOICES, MAX_PLAYERS, MIN_PLAYERS
-from chearts_env.table import BOARD, MAX_KITTY, NO_CAP, NOBODY, OWN, PHASES, SEAT, SHOWN_RULES
+from chearts_env.rules import CARDS_PASSED, CHOICES, MAX_PLAYERS, MIN_PLAYERS
+from chearts_env.table import BOARD, MAX_KITTY, NO_CAP, NOBODY, PHASES, SEAT, SHOWN_RULES
 
 OBSERVATION_VERSION: Final = 1
 NUM_PHASES: Final = len(PHASES)
@@ -34,7 +35,10 @@ OBSERVATION: Final = np.dtype(
         np.record,
         [
             ("seats", SEAT, (MAX_PLAYERS,)),
-            ("own", OWN),
+            ("hand", "i1", (NUM_FACES,)),
+            ("given", "i1", (NUM_FACES,)),
+            ("received", "i1", (NUM_FACES,)),
+            ("kitty_cards", "i1", (MAX_KITTY,)),
             ("board", BOARD),
             ("rules", SHOWN_RULES),
             ("phase", "i1", (NUM_PHASES,)),
@@ -161,7 +165,19 @@ def encode(options: Any, public: Any, private: Any, viewer: int, seen: Any) -> N
     for row in range(num_players):
         seat = viewer + row
         seen.seats[row] = public.seats[seat if seat < num_players else seat - num_players]
-    seen.own = private.own
+    for face in range(NUM_FACES):
+        seen.hand[face] = private.hand[face]
+    for face in range(NUM_FACES):
+        seen.given[face] = 0
+    for face in range(NUM_FACES):
+        seen.received[face] = 0
+    for place in range(CARDS_PASSED):
+        if private.given[place]:
+            seen.given[private.given[place] - 1] += 1
+        if private.received[place]:
+            seen.received[private.received[place] - 1] += 1
+    for place in range(MAX_KITTY):
+        seen.kitty_cards[place] = private.kitty_cards[place]
     seen.board = public.board
     seen.rules = options.shown
     for row in range(num_players, MAX_PLAYERS):

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chearts_env.cards import NUM_CARDS, NUM_FACES, NUM_SUITS
-from chearts_env.rules import CHOICES, MAX_PASS_CYCLE, MAX_PLAYERS, MIN_PLAYERS, Rules
+from chearts_env.rules import CARDS_PASSED, CHOICES, MAX_PASS_CYCLE, MAX_PLAYERS, MIN_PLAYERS, Rules
 
 #: Raise it when the layout below or the meaning of an entry changes: states of another version are refused.
 STATE_VERSION: Final = 1
@@ -44,7 +44,7 @@ def _record(*fields: tuple[str, object] | tuple[str, object, tuple[int, ...]]) -
     return np.dtype((np.record, list(fields)))  # type: ignore[return-value]
 
 
-# The next four records stand in observations as they stand in tables, so that showing one is copying it whole.
+# The next three records stand in observations as they stand in tables, so that showing one is copying it whole.
 SEAT: Final = _record(  # what all may know of one seat
     ("played", "i1", (NUM_FACES,)),  # [F] copies of each face it has played in this hand
     ("trick_card", "i1"),  # its card in the current trick: 1 + face, 0 = none yet
@@ -56,12 +56,6 @@ SEAT: Final = _record(  # what all may know of one seat
     ("is_leader", "i1"),  # these three stay 0 in a table, which has `leader` etc.; the encoder fills them
     ("is_dealer", "i1"),
     ("has_kitty", "i1"),
-)
-OWN: Final = _record(  # cards that one seat alone may know
-    ("hand", "i1", (NUM_FACES,)),  # [F]
-    ("given", "i1", (NUM_FACES,)),  # [F] cards chosen to give away in this hand
-    ("received", "i1", (NUM_FACES,)),  # [F]
-    ("kitty_cards", "i1", (MAX_KITTY,)),  # 1 + face of each kitty card this seat has seen, ascending, 0 = none
 )
 BOARD: Final = _record(  # what lies on the table
     ("trick", "i1", (NUM_FACES,)),  # [F] copies of each face on the current trick
@@ -108,10 +102,13 @@ PUBLIC: Final = _record(
     ("scores", "<i8", (MAX_PLAYERS,)),  # [S] after the last scored hand
     ("score_changes", "<i8", (MAX_PLAYERS,)),  # [S] of the last scored hand
 )
-PRIVATE: Final = _record(
-    ("own", OWN),
+PRIVATE: Final = _record(  # cards that one seat alone may know
+    ("hand", "i1", (NUM_FACES,)),  # [F]
     ("suits", "i1", (NUM_SUITS,)),  # cards in hand of each suit
+    ("given", "i1", (CARDS_PASSED,)),  # 1 + face of each card chosen to give away in this hand, 0 = none
+    ("received", "i1", (CARDS_PASSED,)),  # likewise
     ("num_given", "i1"),
+    ("kitty_cards", "i1", (MAX_KITTY,)),  # 1 + face of each kitty card this seat has seen, ascending, 0 = none
 )
 HIDDEN: Final = _record(
     ("stream", "<u8", (4,)),  # four 32-bit words of the table's own generator

@@ -268,14 +268,13 @@ def _draw_taken(
 
 
 @kernel
-def draw_subset(stream: Any, holding: Any, size: int, subset: Any) -> None:
-    """Draw `size` of the cards in `holding`, (52,) counts, every choice alike, into `subset`, (52,) counts."""
+def draw_subset(stream: Any, holding: Any, cards: Any) -> None:
+    """Fill `cards` with 1 + face of cards drawn from `holding`, (52,) counts, every choice alike, ascending."""
     left = holding.sum()
-    subset[:] = 0
-    wanted = size
+    place = 0
     for face in range(NUM_FACES):
         for _ in range(holding[face]):
-            if draw_below(stream, left) < wanted:
-                subset[face] += 1
-                wanted -= 1
+            if draw_below(stream, left) < cards.shape[0] - place:
+                cards[place] = face + 1
+                place += 1
             left -= 1
