@@ -6,7 +6,7 @@ printed with them, and for no other. `--peers` adds other environments (`bench_p
 
 | measured | what one unit of it is |
 |---|---|
-| engine alone | `step_table` and a uniformly random legal choice: no observation, no mask; one table for many steps |
+| engine alone | `step_table` and a uniformly random legal choice: no observation, one table for 64 steps |
 | batched step | `VectorTables.step`: legality, step, auto-reset, mask and observation of the next mover |
 | batched loop | the same and choosing all actions from the masks, compiled |
 | batched step, N threads / N processes | with `num_threads=N`, beside N processes at once that share the tables out |
@@ -197,7 +197,7 @@ def report_as_text(report: dict[str, Any]) -> str:
 
 
 def _row(head: str, cells: Sequence[str]) -> str:
-    return f"{head:<56}" + "".join(f"{cell:>28}" for cell in cells)
+    return f"{head:<48}" + "".join(f"{cell:>28}" for cell in cells)
 
 
 def _number(value: float) -> str:

@@ -22,17 +22,18 @@ from chearts_env.bench_peers import (
     OURS_RAW,
     OURS_SINGLE,
     OURS_WRAPPED,
+    WARM_UP,
     Work,
     chosen,
     turns_of_aec,
 )
 from chearts_env.compiled import kernel
-from chearts_env.deal import begin_episode, draw_below, seed_stream
-from chearts_env.engine import FACES_OF_CLASSES, HAND_SCORED, allowed_classes, step_table
+from chearts_env.deal import begin_episode, draw_below, next_word, seed_stream
+from chearts_env.engine import HAND_SCORED, step_table, write_mask
 from chearts_env.game import Game
 from chearts_env.knowledge import redeal
 from chearts_env.rules import Rules
-from chearts_env.table import MOON, NUM_ACTIONS, SUBTRACT_MOON
+from chearts_env.table import MASK, NUM_ACTIONS
 from chearts_env.vector import VectorTables
 
 DECISIONS: Final = "decisions/s"
@@ -52,46 +53,37 @@ _PLACE_OF_BIT.setflags(write=False)
 
 
 @kernel
-def _draw_bit(stream: Any, bits: int, count: int) -> int:
-    """Return the place of one of the `count` bits that are set in `bits`, each alike."""
+def _choose(mask: Any, stream: Any) -> int:
+    """Return one of the legal actions of a record of dtype `MASK`, each alike."""
+    bits = 0
+    count = 0
+    for action in range(NUM_ACTIONS):
+        bits |= int(mask.legal[action]) << action
+        count += mask.legal[action]
     for _ in range(draw_below(stream, count)):
         bits &= bits - 1
     return _PLACE_OF_BIT[(bits & -bits) % 67]  # type: ignore[no-any-return]
 
 
 @kernel
-def choose_from_masks(masks: Any, stream: Any, actions: Any) -> None:
-    """Write a uniformly random legal action for each mask, (B, 54), into `actions`, (B,) int64."""
+def choose_all(masks: Any, stream: Any, actions: Any) -> None:
+    """Write a uniformly random legal action for each mask, (B,) records of dtype `MASK`, into `actions`, (B,) int64."""
     for b in range(masks.shape[0]):
-        bits = 0
-        count = 0
-        for action in range(NUM_ACTIONS):
-            bits |= int(masks[b, action]) << action
-            count += masks[b, action]
-        actions[b] = _draw_bit(stream, bits, count)
+        actions[b] = _choose(masks[b], stream)
 
 
 @kernel
-def play_without_showing(tables: Any, stream: Any, num_steps: int) -> None:
-    """Play every table `num_steps` decisions on at random; an episode that ends is followed by another."""
+def play_unseen(tables: Any, scratch: Any, stream: Any, num_steps: int) -> None:
+    """Play every table `num_steps` decisions on at random; an episode that ends is followed by another.
+
+    `scratch`, (1,) of dtype `MASK`, is the only thing written besides the tables.
+    """
     for b in range(tables.shape[0]):
         table = tables[b]
-        public = table.public
         for _ in range(num_steps):
-            if public.phase == MOON:
-                action = SUBTRACT_MOON + draw_below(stream, 2)
-            else:
-                private = table.private[public.mover]
-                allowed = allowed_classes(table.options, public, private)
-                bits = 0
-                count = 0
-                for face in range(SUBTRACT_MOON):
-                    may = int(private.own.hand[face] > 0) & FACES_OF_CLASSES[allowed, face]
-                    bits |= int(may) << face
-                    count += may
-                action = _draw_bit(stream, bits, count)
-            if step_table(table, action) > HAND_SCORED:
-                begin_episode(table, np.uint64(draw_below(stream, 1 << 31)))
+            write_mask(table.options, table.public, table.private[table.public.mover], scratch[0])
+            if step_table(table, _choose(scratch[0], stream)) > HAND_SCORED:
+                begin_episode(table, next_word(stream))
 
 
 @kernel
@@ -113,6 +105,7 @@ class BatchedPlay:
 
     def __init__(self, num_players: int, num_tables: int, num_threads: int = 1) -> None:
         self.tables = VectorTables(Rules(num_players), num_tables, seed=_SEED, num_threads=num_threads)
+        self._masks = self.tables.action_masks.view(MASK)[:, 0]
         self._actions = np.zeros(num_tables, np.int64)
         self._stream = _new_stream()
 
@@ -131,16 +124,16 @@ class BatchedPlay:
         return len(self._actions), perf_counter() - begin
 
     def _choose(self) -> None:
-        choose_from_masks(self.tables.action_masks, self._stream, self._actions)
+        choose_all(self._masks, self._stream, self._actions)
 
 
 def _engine_alone(num_players: int, num_tables: int) -> Work:
     tables = VectorTables(Rules(num_players), num_tables, seed=_SEED)._tables
-    stream = _new_stream()
+    stream, scratch = _new_stream(), np.zeros(1, MASK)
 
     def play() -> tuple[int, float]:
         begin = perf_counter()
-        play_without_showing(tables, stream, _STEPS_ALONE)
+        play_unseen(tables, scratch, stream, _STEPS_ALONE)
         return num_tables * _STEPS_ALONE, perf_counter() - begin
 
     return play
@@ -159,6 +152,8 @@ def _game_from_python(num_players: int) -> Work:
                 game = Game(Rules(num_players), seed=rng.getrandbits(64))
         return _DECISIONS_A_CALL, perf_counter() - begin
 
+    for _ in range(WARM_UP):
+        play()
     return play
 
 
@@ -238,7 +233,7 @@ def rate_of(work: Work, seconds: float) -> float:
 def in_processes(
     pool: ProcessPoolExecutor, num_players: int, num_tables: int, num_processes: int, seconds: float
 ) -> float:
-    """Step tables in processes at the same time, each its share of them; return the decisions a second of all together."""
+    """Step tables in several processes at once, each its share; return the decisions a second of all together."""
     share = max(1, num_tables // num_processes)
     each = [pool.submit(_step_in_this_process, num_players, share, seconds) for _ in range(num_processes)]
     return sum(future.result() for future in each)
