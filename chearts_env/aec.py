@@ -158,7 +158,10 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         mask = np.empty(1, MASK)
         _observe(self.game._tables, seat, is_over, seen, mask)
         vector = seen.view(np.int8)
-        return {"observation": vector if self._dtype == np.int8 else vector.astype(self._dtype), "action_mask": mask.view(np.int8)}
+        return {
+            "observation": vector if self._dtype == np.int8 else vector.astype(self._dtype),
+            "action_mask": mask.view(np.int8),
+        }
 
     def step(self, action: Any) -> None:
         """Act for `agent_selection`; None for an agent whose episode is over."""

@@ -31,7 +31,7 @@ ROOMS = (
     "worlds",  # counts and draws the ways in which unseen cards can lie; serves `knowledge`
     "knowledge",
     "game",
-    "batch",  # loops over many tables, and what a scored hand pays
+    "batch",  # the loops over many tables; serves `vector` and `aec`
     "vector",
     "render",  # draws what a seat may see; stands here because the environments call it
     "aec",
@@ -39,6 +39,8 @@ ROOMS = (
     "single_seat",
     "record",
     "arena",
+    "bench_peers",  # other environments, to be measured beside ours
+    "bench_play",
     "bench",
     "__init__",  # gathers the public names, so no room may import from `chearts_env` itself
 )
@@ -56,7 +58,7 @@ ALLOWED = {
 # More that single rooms may import, but only inside functions: the library must import without them.
 ALLOWED_IN_FUNCTIONS = {
     "chearts_env.render": {"PIL"},  # the extra `render`
-    "chearts_env.bench": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
+    "chearts_env.bench_peers": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
 }
 
 MOST_LINES = 400
@@ -104,7 +106,7 @@ def _wrong_arrows(module: str, source: str) -> list[str]:
     """Return a line for each import of a source that the plan does not allow."""
     package, room = module.split(".")[0], _room(module)
     in_functions = ALLOWED_IN_FUNCTIONS.get(f"{package}.{room}", set())
-    wrong = []
+    wrong: dict[str, None] = {}  # in order, each once
     for target, late in _imported_modules(module, ast.parse(source)):
         top = target.split(".")[0]
         if top == package == "chearts_env":
@@ -117,8 +119,8 @@ def _wrong_arrows(module: str, source: str) -> list[str]:
         else:
             allowed = top in in_functions and late
         if not allowed:
-            wrong.append(f"{module} imports {target}")
-    return wrong
+            wrong[f"{module} imports {target}"] = None
+    return list(wrong)
 
 
 def test_imports_point_upwards_only_in_every_room() -> None:
@@ -168,7 +170,7 @@ def test_wrong_arrow_is_found_when_planted(module: str, source: str, arrow: str)
         ("chearts_env.engine", "from chearts_env.table import TABLE\nfrom .cards import RANKS\nimport numpy as np"),
         ("chearts_env.render.picture", "from chearts_env.render.text import lines\ndef draw():\n    import PIL.Image"),
         ("chearts_env.aec", "from chearts_env.render import text\nfrom pettingzoo import AECEnv"),
-        ("chearts_env.bench", "def peers():\n    import pyspiel"),
+        ("chearts_env.bench_peers", "def peers():\n    import pyspiel"),
         ("chearts_env.__init__", "from chearts_env.arena import Policy"),
         ("baselines.careful", "from chearts_env import Rules\nfrom baselines.random_legal import RandomLegal"),
         ("training.train", "import torch\nfrom training.ppo import update\nfrom chearts_env import VectorTables"),
