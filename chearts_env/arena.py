@@ -83,7 +83,7 @@ def mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 def deal_seeds(seed: int, num_deals: int) -> npt.NDArray[np.uint64]:
     """Return the seeds of a match's deals, (D,); a longer match begins with the deals of a shorter one."""
-    return np.random.SeedSequence([seed, _DEAL_STREAM]).generate_state(num_deals, np.uint64)
+    return np.random.SeedSequence([seed, _DEAL_STREAM]).generate_state(num_deals, np.uint64).astype(np.uint64)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,8 @@ class Match:
     @property
     def saved(self) -> npt.NDArray[np.float64]:
         """Points saved per hand on each deal, (D,): the field's points minus the challenger's in the same seat."""
-        return (self.field_points - self.challenger_points).mean(axis=1)
+        saved: npt.NDArray[np.float64] = (self.field_points - self.challenger_points).mean(axis=1)
+        return saved
 
     @property
     def advantage(self) -> float:
@@ -176,7 +177,8 @@ def moon_shooters(rules: Rules, points: npt.NDArray[np.int64]) -> npt.NDArray[np
     `moon_points`; with `moon="off"` one seat has all 52.
     """
     added = (points == rules.moon_points).sum(axis=-1, keepdims=True) == rules.num_players - 1
-    return (points < 0) | (added & (points == 0)) | (points == 52) & (rules.moon == "off")
+    shot: npt.NDArray[np.bool_] = (points < 0) | (added & (points == 0)) | (points == 52) & (rules.moon == "off")
+    return shot
 
 
 def play_match(
@@ -267,13 +269,15 @@ class _Hands:
         who = f"{role} {type(policy).__name__}"
         if chosen.shape != places.shape or chosen.dtype.kind not in "iu":
             raise ValueError(
-                f"{who} returned {chosen.dtype} of shape {chosen.shape}; whole numbers of shape {places.shape} are needed"
+                f"{who} returned {chosen.dtype} of shape {chosen.shape}; whole numbers of shape {places.shape} needed"
             )
         allowed = (chosen >= 0) & (chosen < NUM_ACTIONS)
         allowed &= masks[np.arange(len(places)), np.where(allowed, chosen, 0)] == 1
         if not allowed.all():
             wrong = int(np.argmin(allowed))
-            raise IllegalActionError(_why_refused(who, int(self._tables.movers[places[wrong]]), int(chosen[wrong]), masks[wrong]))
+            raise IllegalActionError(
+                _why_refused(who, int(self._tables.movers[places[wrong]]), int(chosen[wrong]), masks[wrong])
+            )
         actions[places] = chosen
 
 
