@@ -117,6 +117,15 @@ class Game:
         return cls._of_tables(rules, tables, [])
 
     @classmethod
+    def from_observation(cls, observation: Observation, rng: np.random.Generator) -> Self:
+        """Return a full game that the seat which sees this observation, (O,) int8, cannot rule out; it sits in seat 0.
+
+        Its target score is 100, so that scores are the percents shown; the score sheet is empty. See `redeal`.
+        """
+        rules, tables = knowledge.redeal_observation(observation, rng)
+        return cls._of_tables(rules, tables, [])
+
+    @classmethod
     def _of_tables(cls, rules: Rules, tables: npt.NDArray[np.record], sheet: list[npt.NDArray[np.int64]]) -> Self:
         game = cls.__new__(cls)
         game.rules = rules

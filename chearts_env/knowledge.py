@@ -26,9 +26,9 @@ from chearts_env.cards import FACE_SUIT, NUM_COPIES, NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.deal import next_word, seed_stream
 from chearts_env.engine import ALL_CARDS, HEARTS_ONLY, POINT_CARDS
-from chearts_env.observation import NUM_PHASES, OBSERVATION, OBSERVATION_SIZE, Observation
-from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS
-from chearts_env.table import MAX_KITTY, NOBODY, PASS, TABLE, Tables
+from chearts_env.observation import NUM_PHASES, OBSERVATION, OBSERVATION_SIZE, Observation, decode
+from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
+from chearts_env.table import MAX_KITTY, NOBODY, PASS, Tables, new_tables
 from chearts_env.worlds import count_ways, draw_cards, draw_subset, note_constraints
 
 #: Boxes that unseen cards lie in: the hand of each seat, the cards it has chosen to give, the kitty.
@@ -45,21 +45,39 @@ def redeal(tables: Tables, viewer: int, rng: np.random.Generator, num_worlds: in
     return worlds
 
 
-def redeal_observation(observation: Observation, rng: np.random.Generator, num_worlds: int = 1) -> Tables:
+def redeal_observation(observation: Observation, rng: np.random.Generator, num_worlds: int = 1) -> tuple[Rules, Tables]:
     """Return full tables, shape (num_worlds,), that the seat which sees this observation, (O,) int8, cannot rule out.
 
-    The viewer is seat 0. The target score is 100, so that scores are the percents shown; later hands pass as this one.
+    The viewer is seat 0; `rules_shown` gives the rules, which come first. Raises ValueError for anything else.
     """
     given = np.ascontiguousarray(observation)
     if given.shape != (OBSERVATION_SIZE,) or given.dtype != np.int8:
         raise ValueError(
             f"an observation has shape ({OBSERVATION_SIZE},) and dtype int8, not {given.shape} and {given.dtype}"
         )
-    view = np.zeros(1, TABLE)
+    rules = rules_shown(given)
+    view = new_tables([rules], single_hand=False)
     _view_of_observation(given.view(OBSERVATION), view)
     worlds = np.repeat(view, num_worlds)
     _deal_all_unseen(worlds, 0, _stream_from(rng))
-    return worlds
+    return rules, worlds
+
+
+def rules_shown(observation: Observation) -> Rules:
+    """Return the rules that an observation shows.
+
+    The target score is 100, so that scores are the percents shown; later hands pass as this one does, and the cap counts
+    from this hand on.
+    """
+    knowledge = decode(observation)
+    return Rules(
+        knowledge.num_players,
+        target_score=100,
+        max_hands=knowledge.hands_left,
+        pass_cycle=(knowledge.pass_offset,),
+        moon_points=knowledge.moon_points,
+        **knowledge.options,  # type: ignore[arg-type]
+    )
 
 
 def _stream_from(rng: np.random.Generator) -> npt.NDArray[np.uint64]:
@@ -99,22 +117,11 @@ def _forget(tables: Any, viewer: int) -> None:
 
 @kernel
 def _view_of_observation(observations: Any, tables: Any) -> None:
-    """Write the view that an observation gives into a blank table, the viewer in seat 0."""
+    """Write the view that an observation gives into a blank table with the rules it shows, the viewer in seat 0."""
     seen = observations[0]
     table = tables[0]
     options = table.options
     public = table.public
-    options.shown = seen.rules
-    for size in range(MAX_PLAYERS - MIN_PLAYERS + 1):
-        if seen.rules.size[size]:
-            options.num_players = MIN_PLAYERS + size
-    options.hand_size = (2 * NUM_FACES) // options.num_players
-    options.target_score = 100
-    options.moon_points = seen.rules.moon_points
-    options.max_hands = seen.hands_left
-    options.first_dealer = 0
-    options.pass_cycle_length = 1
-    options.pass_cycle[0] = seen.board.pass_offset
     public.board = seen.board
     public.mover = NOBODY
     public.last_winner = NOBODY

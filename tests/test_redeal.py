@@ -167,9 +167,9 @@ def test_redeal_draws_every_world_of_an_end_game_as_often_as_it_should(
     counts = Counter(watcher.world(viewer, Game._of_tables(game.rules, tables[i : i + 1], [])) for i in range(draws))
     assert set(counts) <= set(weights)
     assert chi_square_excess(counts, weights) < 4
-    seen = redeal_observation(game.observation(viewer), rng, draws)
+    rules, seen = redeal_observation(game.observation(viewer), rng, draws)
     turned = Counter(
-        world_from_seat_0(watcher, viewer, Game._of_tables(game.rules, seen[i : i + 1], [])) for i in range(draws)
+        world_from_seat_0(watcher, viewer, Game._of_tables(rules, seen[i : i + 1], [])) for i in range(draws)
     )
     assert set(turned) <= set(weights)
     assert chi_square_excess(turned, weights) < 4
@@ -293,3 +293,23 @@ def test_unseen_cards_are_what_the_worlds_deal_again() -> None:
     others = [seat for seat in range(7) if seat != 3]
     hidden = world.kitty + sum(world.hand(seat) for seat in others)
     assert (hidden == knowledge.unseen + knowledge.located).all()
+
+
+def test_game_from_an_observation_shows_that_observation_and_goes_on() -> None:
+    """A decoded observation alone is enough for `redeal`: policies receive nothing else."""
+    rng = np.random.default_rng(11)
+    for num_players in SIZES:
+        game = Game(
+            Rules(num_players, target_score=100, max_hands=3, hearts_break="heart", moon="add"), seed=num_players
+        )
+        for _ in range(3 * num_players + 25):
+            game.step(int(rng.choice(game.legal_actions())))
+        assert game.mover is not None
+        seen = game.observation(game.mover)
+        world = Game.from_observation(seen, rng)
+        assert np.array_equal(world.observation(0), seen)
+        assert np.array_equal(world.action_mask(), game.action_mask())
+        assert world.rules.hearts_break == "heart"
+        while not world.is_over:
+            world.step(int(rng.choice(world.legal_actions())))
+        assert len(world.score_sheet) <= 3
