@@ -66,7 +66,7 @@ def redeal_observation(observation: Observation, rng: np.random.Generator, num_w
 def rules_shown(observation: Observation) -> Rules:
     """Return the rules that an observation shows.
 
-    The target score is 100, so that scores are the percents shown; later hands pass as this one does, and the cap counts
+    The target score is 100, so that scores are the percents shown; later hands pass as this one does, the cap counts
     from this hand on.
     """
     knowledge = decode(observation)
