@@ -13,6 +13,7 @@ from chearts_env.compiled import kernel
 from chearts_env.deal import begin_episode, next_word
 from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, is_legal, step_table, write_mask
 from chearts_env.observation import encode
+from chearts_env.prefetch import fetch_soon
 from chearts_env.rules import MAX_PLAYERS
 
 Reward = Literal["points", "relative", "win"]
@@ -21,6 +22,7 @@ _POINTS: Final = REWARDS.index("points")
 _RELATIVE: Final = REWARDS.index("relative")
 
 ALL_LEGAL: Final = -1
+_AHEAD: Final = 3
 
 
 def checked_reward(reward: str) -> int:
@@ -90,6 +92,8 @@ def step_all(
 ) -> None:
     """Take legal actions, start new episodes where one ended, and show each table to its mover."""
     for b in range(begin, end):
+        if b + _AHEAD < end:
+            fetch_soon(tables[b + _AHEAD])  # a large batch does not fit the near caches
         table = tables[b]
         status = step_table(table, actions[b])
         for seat in range(MAX_PLAYERS):

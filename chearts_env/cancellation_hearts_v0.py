@@ -87,17 +87,18 @@ from typing import Any
 
 from chearts_env.aec import CancellationHeartsEnv, GuardedEnv
 from chearts_env.observation import describe
+from chearts_env.rules import Rules
 
 __all__ = ["env", "raw_env"]
 
 __doc__ = (__doc__ or "").replace("OBSERVATION_TABLE", describe())
 
 
-def env(**arguments: Any) -> GuardedEnv:
+def env(rules: Rules | None = None, **arguments: Any) -> GuardedEnv:
     """Return the environment as PettingZoo's classic ones are wrapped; the module's docstring has the arguments."""
-    return GuardedEnv(raw_env(**arguments))
+    return GuardedEnv(raw_env(rules, **arguments))
 
 
-def raw_env(**arguments: Any) -> CancellationHeartsEnv:
+def raw_env(rules: Rules | None = None, **arguments: Any) -> CancellationHeartsEnv:
     """Return the environment unwrapped; the module's docstring has the arguments."""
-    return CancellationHeartsEnv(**arguments)
+    return CancellationHeartsEnv(rules, **arguments)

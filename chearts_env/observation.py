@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.cards import NUM_FACES
+from chearts_env.cards import NUM_COPIES, NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.rules import CARDS_PASSED, CHOICES, MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import BOARD, MAX_KITTY, NO_CAP, NOBODY, PHASES, SEAT, SHOWN_RULES
@@ -166,7 +166,7 @@ def encode(options: Any, public: Any, private: Any, viewer: int, seen: Any) -> N
         seat = viewer + row
         seen.seats[row] = public.seats[seat if seat < num_players else seat - num_players]
     for face in range(NUM_FACES):
-        seen.hand[face] = private.hand[face]
+        seen.hand[face] = min(private.hand[face], np.int8(NUM_COPIES))  # min compiles to SIMD, a plain copy does not
     for face in range(NUM_FACES):
         seen.given[face] = 0
     for face in range(NUM_FACES):

@@ -121,6 +121,7 @@ TABLE: Final = _record(
     ("private", PRIVATE, (MAX_PLAYERS,)),
     ("options", OPTIONS),
     ("hidden", HIDDEN),
+    ("padding", "i1", (37,)),  # up to whole cache lines
 )
 
 #: A mask of legal actions as a record: a kernel that writes through a field of fixed size is compiled to SIMD.

@@ -1,15 +1,13 @@
 """`VectorTables`: many tables stepped at once, their observations and masks written into buffers allocated once.
 
-Holds no rule: the loops are those of `batch.py`. Letters of axes are those of `table.py`. Threads are
-ordinary Python threads, each with its share of the tables and no GIL while it works, so there is no second OpenMP
-runtime to quarrel with torch's, and a forked child simply starts threads of its own.
+Holds no rule: the loops are those of `batch.py`, and `shares.py` spreads them over threads. Letters of axes are those
+of `table.py`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import numpy as np
@@ -30,6 +28,7 @@ from chearts_env.deal import checked_seed
 from chearts_env.game import Episode, Game, IllegalActionError, action_to_text, checked_episode
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE
 from chearts_env.rules import MAX_PLAYERS, Rules
+from chearts_env.shares import Shares
 from chearts_env.state import pack, read_array, unpack
 from chearts_env.table import MASK, NUM_ACTIONS, TABLE, Tables, new_tables
 
@@ -141,7 +140,7 @@ class VectorTables:
         self.truncations = np.zeros(num_tables, np.bool_)
         self.final_scores = np.zeros((num_tables, MAX_PLAYERS), np.int32)
         self.seeds = np.zeros(num_tables, np.uint64)
-        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._shares = Shares(num_tables, self._num_threads)
 
     def __len__(self) -> int:
         """Return the number of tables."""
@@ -185,10 +184,10 @@ class VectorTables:
         is not legal; all are checked before any table changes.
         """
         chosen = self._checked_actions(actions)
-        for illegal in self._on_all(lambda begin, end: first_illegal(self._tables, chosen, begin, end)):
+        for illegal in self._shares.run(lambda begin, end: first_illegal(self._tables, chosen, begin, end)):
             if illegal != ALL_LEGAL:
                 raise IllegalActionError(self._why_illegal(int(illegal), int(chosen[illegal])))
-        self._on_all(
+        self._shares.run(
             lambda begin, end: step_all(
                 self._tables, chosen, begin, end, self._reward, self._seen, self._masks, self.movers,
                 self.rewards, self.terminations, self.truncations, self.final_scores,
@@ -213,21 +212,6 @@ class VectorTables:
         except IllegalActionError as error:
             return f"table {place}: {error}; no table was changed"
         raise AssertionError(f"table {place} refused {action_to_text(action)}, and its game does not")
-
-    def _on_all(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """Run `work(begin, end)` over all tables, in as many shares as there are threads."""
-        num_shares = min(self._num_threads, len(self))
-        if num_shares == 1:
-            return [work(0, len(self))]
-        bounds = [len(self) * share // num_shares for share in range(num_shares + 1)]
-        others = [self._threads().submit(work, *bounds[share : share + 2]) for share in range(1, num_shares)]
-        return [work(*bounds[:2])] + [other.result() for other in others]
-
-    def _threads(self) -> ThreadPoolExecutor:
-        # A forked child has none of its parent's threads: it starts its own.
-        if self._pool is None or self._pool[0] != os.getpid():
-            self._pool = (os.getpid(), ThreadPoolExecutor(self._num_threads - 1, "tables"))
-        return self._pool[1]
 
     def hidden_hands(self) -> npt.NDArray[np.int8]:
         """Return all hands, (B, 11, 52) int8, seats relative to the mover: for critics, never for players."""

@@ -31,7 +31,9 @@ ROOMS = (
     "worlds",  # counts and draws the ways in which unseen cards can lie; serves `knowledge`
     "knowledge",
     "game",
+    "prefetch",  # tells the processor which memory comes next
     "batch",  # the loops over many tables; serves `vector` and `aec`
+    "shares",  # threads that each take a share of the tables
     "vector",
     "render",  # draws what a seat may see; stands here because the environments call it
     "aec",
@@ -47,7 +49,7 @@ ROOMS = (
 
 # What each top-level package may import besides itself and the standard library.
 ALLOWED = {
-    "chearts_env": {"numpy", "numba", "gymnasium", "pettingzoo"},
+    "chearts_env": {"numpy", "numba", "llvmlite", "gymnasium", "pettingzoo"},
     "baselines": {"numpy", "numba", "chearts_env"},
     "training": {
         *("numpy", "numba", "gymnasium", "pettingzoo", "chearts_env", "baselines"),

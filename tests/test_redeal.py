@@ -5,6 +5,7 @@ The enumeration below is written from RULES.md alone: it reads the plays of a ha
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import combinations
 from math import comb, prod
@@ -14,10 +15,11 @@ import numpy as np
 import pytest
 
 from chearts_env import Game, Rules
-from chearts_env.cards import counts_to_text, face_from_text, faces_from_text
+from chearts_env.cards import counts_to_text, face_from_text, faces_from_text, faces_to_text
 from chearts_env.knowledge import redeal, redeal_observation
 from chearts_env.observation import decode
 from chearts_env.table import TABLE
+from tests.deals import fill_deal
 
 Box = tuple[int, frozenset[int]]  # how many unseen cards it holds, and which faces it may hold
 World = tuple[tuple[int, ...], ...]  # the faces in each box, ascending
@@ -313,3 +315,51 @@ def test_game_from_an_observation_shows_that_observation_and_goes_on() -> None:
         while not world.is_over:
             world.step(int(rng.choice(world.legal_actions())))
         assert len(world.score_sheet) <= 3
+
+
+@pytest.mark.parametrize(
+    ("held", "options", "cards", "seat", "may_hold"),
+    [
+        ({1: "QS QS 2H 2H 3H 4H 5H 6H 7H"}, {}, "2H", 1, POINT_FACES),
+        (
+            {1: "AC", 2: "QS 2H 2H 4H 5H 9H TH KH AH"},
+            {"first_trick_discard": "no_points"},
+            "AC 4H",
+            2,
+            POINT_FACES,
+        ),
+        (
+            {1: "AC 2H 2H 5H 9H TH KH KH AH"}
+            | dict(zip([0, *range(2, 11)], ["2C", "2C", "3C", "3C", "4C", "4C", "6C", "6C", "7C", "7C"], strict=True)),
+            {"set_aside": "no_live_card"},
+            "AC 2C 3C 3C 4C 4C 6C 6C 7C 7C 2C 5H",
+            1,
+            suit_of(39),
+        ),
+    ],
+    ids=["opening lead (R10)", "first discard (R11)", "hearts led unbroken (R12)"],
+)
+def test_redeal_believes_what_a_forced_card_shows(
+    held: dict[int, str], options: dict[str, Any], cards: str, seat: int, may_hold: frozenset[int]
+) -> None:
+    """R10 to R12: a card that only a seat without others may play tells all what that seat still holds."""
+    deal = fill_deal(11, held, "", 0, random.Random(3))
+    hands = [faces_to_text(hand) for hand in deal.hands]
+    game = Game.from_hands(Rules(11, pass_cycle=(0,), **options), hands, faces_to_text(deal.kitty), dealer=0)
+    for face in faces_from_text(cards):
+        game.step(face)
+    rng = np.random.default_rng(2)
+    for viewer in (0, 5, 10):
+        for world in (game.redeal(viewer, rng), turned(Game.from_observation(game.observation(viewer), rng), viewer)):
+            assert set(np.flatnonzero(world.hand(seat))) <= may_hold
+            assert world.hand(seat).sum() == game.hand(seat).sum()
+
+
+def turned(world: Game, viewer: int) -> Any:
+    """Return a world seen by seat 0 with its seats numbered as the table numbers them."""
+
+    class Turned:
+        def hand(self, seat: int) -> Any:
+            return world.hand((seat - viewer) % world.num_players)
+
+    return Turned()
