@@ -137,6 +137,7 @@ def test_hand_of_the_field_is_the_game_of_that_seed():
     for seed, points in zip(deal_seeds(4, 3), match.field_points, strict=True):
         game = Game(Rules(9), seed=int(seed), episode="hand")
         while not game.is_over:
+            assert game.mover is not None
             observation = game.observation(game.mover)
             game.step(int(Lowest().act(observation[None], game.action_mask()[None], None)[0]))
         assert game.scores.tolist() == points.tolist()

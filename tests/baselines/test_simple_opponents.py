@@ -32,6 +32,7 @@ def game_with_hands(*hands: str) -> Game:
 def choice(policy, game: Game) -> str:
     """The card that a policy chooses for the mover."""
     seat = game.mover
+    assert seat is not None
     action = policy.act(game.observation(seat)[None], game.action_mask()[None], np.random.default_rng(0))
     return face_to_text(int(action[0]))
 

@@ -1,0 +1,91 @@
+"""Settings: typed, overridable, and nothing misspelt slips through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chearts_env import Rules
+from training.config import Config, read_config
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
+
+
+def written(folder: Path, text: str) -> Path:
+    """A configuration file."""
+    path = folder / "run.yaml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_file_and_command_line_are_merged_and_typed(tmp_path):
+    """The command line wins; what neither names keeps its default; words become numbers."""
+    path = written(tmp_path, "name: mine\nfit: {epochs: 3, clip: 10}\n")
+    config = read_config(path, ["fit.epochs=2", "labels.counts=[10,20]", "sizes=[6,11]"])
+    assert config.name == "mine"
+    assert (config.fit.epochs, config.fit.clip, config.fit.batch_size) == (2, 10.0, Config().fit.batch_size)
+    assert config.labels.counts == [10, 20]
+    assert [rules for rules in config.rules() if rules.num_players == 11] == [Rules(11), Rules.classic(11)]
+
+
+def test_saved_settings_read_back_the_same(tmp_path):
+    """The run folder holds the resolved configuration."""
+    config = read_config(None, ["seed=7", "labels.playouts=2", "evaluation.opponents=[low_card]"])
+    config.save(tmp_path / "saved.yaml")
+    assert read_config(tmp_path / "saved.yaml") == config
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("fit.epoch", "fit.epochs"),
+        ("fit.learning_rat", "fit.learning_rate"),
+        ("epochs", "fit.epochs"),
+        ("netwrok.width", "network.width"),
+        ("label.counts", "labels.counts"),
+        ("size", "sizes"),
+    ],
+)
+def test_unknown_key_is_refused_naming_the_nearest_right_one(tmp_path, key, nearest):
+    """On the command line and in a file alike."""
+    with pytest.raises(ValueError, match=f"unknown key '{key}' in the command line: did you mean '{nearest}'"):
+        read_config(None, [f"{key}=3"])
+    outer, _, inner = key.partition(".")
+    text = f"{outer}: {{{inner}: 3}}" if inner else f"{outer}: 3"
+    with pytest.raises(ValueError, match="unknown key"):
+        read_config(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("fit.epochs=many", "many"),
+        ("fit.epochs=0", "fit.epochs=0 is not allowed"),
+        ("sizes=[5,6]", "sizes="),
+        ("presets=[card]", "card_page, classic, bicycle"),
+        ("labels.counts=[]", "labels.counts="),
+        ("labels.explore=1.5", "labels.explore=1.5"),
+        ("device=tpu", "auto, cpu or cuda"),
+        ("precision=half", "float32, bfloat16"),
+        ("fit", "no override"),
+    ],
+)
+def test_wrong_value_is_refused_naming_the_key(override, message):
+    """ValueError, for the user."""
+    with pytest.raises(ValueError, match=message):
+        read_config(None, [override])
+
+
+def test_missing_file_is_refused_by_name(tmp_path):
+    """ValueError, for the user."""
+    with pytest.raises(ValueError, match=r"there is no configuration .*nothing\.yaml"):
+        read_config(tmp_path / "nothing.yaml")
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_configuration_is_right_and_says_what_it_is_for(path):
+    """The first comment gives machine, time and result."""
+    assert read_config(path).name == path.stem
+    comment = path.read_text("utf-8").splitlines()[0]
+    assert comment.startswith("#")

@@ -1,0 +1,109 @@
+"""Checkpoints: a folder with the weights (safetensors) and a JSON that says what they are.
+
+A checkpoint is written beside its place and then renamed, so that a kill at any moment leaves the earlier ones whole
+and no half of a new one under its name. Loading runs no code: safetensors holds numbers only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from safetensors.torch import load_file, save_file
+
+import chearts_env
+from chearts_env.observation import OBSERVATION_VERSION
+from training.config import Config
+from training.network import Network, refuse_other_observations
+
+WEIGHTS: Final = "weights.safetensors"
+DESCRIPTION: Final = "checkpoint.json"
+FOLDER: Final = "checkpoints"
+_FORMAT: Final = 1
+_UNFINISHED: Final = ".unfinished"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A network and what the JSON beside it says."""
+
+    network: Network
+    description: dict[str, Any]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    packages = {name: version(name) for name in ("torch", "numpy", "numba", "safetensors")}
+    return {"chearts_env": chearts_env.__version__, "python": platform.python_version(), **packages}
+
+
+def save_checkpoint(folder: Path, network: Network, config: Config, step: int, **more: Any) -> Path:
+    """Write `folder/<step>`, `step` being the batches fitted so far, and return it; `more` goes into the JSON."""
+    place = folder / f"{step:08d}"
+    beside = folder / f"{place.name}{_UNFINISHED}"
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in network.state_dict().items()}
+    save_file(weights, beside / WEIGHTS)
+    description = {
+        "format": _FORMAT,
+        "observation_version": OBSERVATION_VERSION,
+        "step": step,
+        "rules": [rules.to_dict() for rules in config.rules()],
+        "versions": versions(),
+        **more,
+        "config": config.to_dict(),
+    }
+    (beside / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
+    for path in (beside / WEIGHTS, beside / DESCRIPTION, beside):
+        _flush(path)
+    if place.exists():
+        # Only a resumed run comes by a step twice; the earlier checkpoints stand while this one is replaced.
+        shutil.rmtree(place)
+    beside.rename(place)
+    _flush(folder)
+    return place
+
+
+def latest_checkpoint(run: Path) -> Path:
+    """Return the newest whole checkpoint of a run folder. Raises ValueError if there is none."""
+    places = sorted(place for place in (run / FOLDER).glob("*") if _is_checkpoint(place))
+    if not places:
+        raise ValueError(f"there is no checkpoint in {run}")
+    return places[-1]
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Load a checkpoint folder, or a run folder's newest one.
+
+    Raises ValueError if there is none, or if it was made for observations of another version.
+    """
+    place = path if _is_checkpoint(path) else latest_checkpoint(path)
+    description = json.loads((place / DESCRIPTION).read_text("utf-8"))
+    if description["format"] != _FORMAT:
+        raise ValueError(f"{place} has format {description['format']}; this version reads {_FORMAT}")
+    refuse_other_observations(description["observation_version"])
+    network = Network(**description["config"]["network"])
+    network.load_state_dict(load_file(place / WEIGHTS))
+    return Checkpoint(network.eval(), description)
+
+
+def _is_checkpoint(path: Path) -> bool:
+    return path.suffix != _UNFINISHED and (path / DESCRIPTION).is_file() and (path / WEIGHTS).is_file()
+
+
+def _flush(path: Path) -> None:
+    # A rename that reaches the disk before the content does would leave an empty checkpoint after a power cut.
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,168 @@
+"""What a run is made of: typed settings, read from YAML and the command line.
+
+A key that is not here is refused, and the nearest right one named.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS, Rules
+
+
+@dataclass
+class NetworkConfig:
+    """The shape of the network."""
+
+    width: int = 256
+    num_layers: int = 3
+
+
+@dataclass
+class LabelsConfig:
+    """How decisions are found and their actions played out; one round for each entry of `counts`.
+
+    The decisions of the first round come from compiled players, those of later rounds from tables at which the network
+    of the round before plays.
+    """
+
+    counts: list[int] = field(default_factory=lambda: [200_000])  # labelled decisions a round makes
+    tables: int = 192  # hands dealt for one chunk of labels
+    plays: float = 4.0  # labelled decisions a hand: cards played
+    passes: float = 0.8  # ... and cards passed
+    playouts: int = 4  # of each action by compiled players; a network plays each out once
+    explore: float = 0.12  # share of actions replaced by random ones on the way to a decision
+    self_play: float = 0.4  # later rounds: share of tables with the network in all seats; the others have it in one
+    network_playouts: float = 0.0  # later rounds: share of decisions played out by the network instead
+    crowded_weight: int = 2  # tables of 9 and more seats under `two_pairs` are dealt this many times as often
+
+
+@dataclass
+class FitConfig:
+    """How the network is fitted to the labels of all rounds so far, from fresh weights each time."""
+
+    epochs: int = 4  # after the last round; more than 4 over-fit
+    epochs_between: int = 2  # after the others
+    batch_size: int = 2048
+    learning_rate: float = 1e-3  # at the start; falls to 0
+    weight_decay: float = 0.1
+    clip: float = 15.0  # points: centred labels are cut at this either way
+    points_per_unit: float = 3.0  # points that make 1 in the network's output
+
+
+@dataclass
+class EvaluationConfig:
+    """The matches: early ones after each round, on deals that stay the same, and the reported ones on other deals."""
+
+    opponents: list[str] = field(default_factory=lambda: ["random_legal", "low_card"])
+    deals: int = 500  # of each reported match
+    seed: int = 20_000
+    early_opponent: str = "low_card"
+    early_deals: int = 24  # of each early match
+    early_seed: int = 10_000
+
+
+@dataclass
+class Config:
+    """One run of `training.train`."""
+
+    name: str = "run"
+    seed: int = 1
+    sizes: list[int] = field(default_factory=lambda: list(range(MIN_PLAYERS, MAX_PLAYERS + 1)))
+    presets: list[str] = field(default_factory=lambda: ["card_page", "classic"])
+    seconds: float = 300.0  # of training, the reported matches not counted; labels and epochs are cut to keep to it
+    workers: int = 2  # processes that make labels; 0 = this one
+    device: str = "auto"  # "cpu", "cuda" or "auto"
+    precision: str = "auto"  # "float32", "bfloat16" or "auto": what a one-second trial shows to be faster
+    keep_labels: bool = False  # when the run is finished; they take about a kilobyte each
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    labels: LabelsConfig = field(default_factory=LabelsConfig)
+    fit: FitConfig = field(default_factory=FitConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        """Check what a type does not say. Raises ValueError naming the key."""
+        _refuse(not self.sizes or not set(self.sizes) <= set(range(6, 12)), "sizes", self.sizes, "some of 6 … 11")
+        known = ", ".join(PRESETS)
+        _refuse(not self.presets or not set(self.presets) <= set(PRESETS), "presets", self.presets, f"some of {known}")
+        _refuse(self.device not in ("auto", "cpu", "cuda"), "device", self.device, "auto, cpu or cuda")
+        kinds = ("auto", "float32", "bfloat16")
+        _refuse(self.precision not in kinds, "precision", self.precision, ", ".join(kinds))
+        _refuse(self.workers < 0, "workers", self.workers, "0 or more")
+        _refuse(self.seconds <= 0, "seconds", self.seconds, "above 0")
+        counts = self.labels.counts
+        _refuse(not counts or min(counts) < 1, "labels.counts", counts, "one number above 0 for each round")
+        for name in ("explore", "self_play", "network_playouts"):
+            share = getattr(self.labels, name)
+            _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")
+        for name in ("tables", "playouts", "crowded_weight"):
+            _refuse(getattr(self.labels, name) < 1, f"labels.{name}", getattr(self.labels, name), "at least 1")
+        for name in ("epochs", "epochs_between", "batch_size"):
+            _refuse(getattr(self.fit, name) < 1, f"fit.{name}", getattr(self.fit, name), "at least 1")
+
+    def rules(self) -> list[Rules]:
+        """Return the rules of every preset and size that the run is about."""
+        return [getattr(Rules, preset)(size) for preset in self.presets for size in self.sizes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain dictionaries."""
+        return OmegaConf.to_container(OmegaConf.structured(self))  # type: ignore[return-value]
+
+    def save(self, path: Path) -> None:
+        """Write the settings as YAML that `read_config` reads."""
+        OmegaConf.save(OmegaConf.structured(self), path)
+
+
+def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
+    """Return the settings of a YAML file, with `key=value` overrides such as `fit.epochs=2` on top.
+
+    Raises ValueError for a file or an override that is not right, naming it.
+    """
+    settings = OmegaConf.structured(Config)
+    if path is not None:
+        if not path.is_file():
+            raise ValueError(f"there is no configuration {path}")
+        loaded = OmegaConf.load(path)
+        if not isinstance(loaded, DictConfig):
+            raise ValueError(f"{path} holds no settings")
+        settings = _merged(settings, loaded, str(path))
+    for override in overrides:
+        if "=" not in override:
+            raise ValueError(f"{override!r} is no override: key=value is needed, such as fit.epochs=2")
+        settings = _merged(settings, OmegaConf.from_dotlist([override]), "the command line")
+    return OmegaConf.to_object(settings)  # type: ignore[return-value]
+
+
+def _merged(settings: Any, given: DictConfig, source: str) -> Any:
+    known = list(_dotted_keys(OmegaConf.structured(Config)))
+    sections = {key.partition(".")[0] for key in known}
+    for key in _dotted_keys(given):
+        if key not in known and key not in sections:  # the type of a section is checked below
+            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
+            same_ending = [each for each in known if each.endswith("." + key)]
+            raise ValueError(f"unknown key {key!r} in {source}: did you mean {(same_ending or [nearest])[0]!r}?")
+    try:
+        return OmegaConf.merge(settings, given)
+    except OmegaConfBaseException as error:
+        raise ValueError(f"in {source}: {error}") from None
+
+
+def _dotted_keys(settings: DictConfig, prefix: str = "") -> Iterator[str]:
+    """Yield the keys of settings as they are written on the command line, such as `fit.epochs`."""
+    for key, value in settings.items():
+        if isinstance(value, DictConfig) and value:
+            yield from _dotted_keys(value, f"{prefix}{key!s}.")
+        else:
+            yield f"{prefix}{key!s}"
+
+
+def _refuse(is_wrong: bool, key: str, value: object, allowed: str) -> None:
+    if is_wrong:
+        raise ValueError(f"{key}={value!r} is not allowed: it must be {allowed}")

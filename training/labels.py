@@ -1,0 +1,195 @@
+"""Labels: decisions met at the table, each with the values of its actions; made in chunks, in any order, anywhere.
+
+A chunk follows from the run's seed, the round, its number and the network of the round before, and from nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from chearts_env.batch import begin_all
+from chearts_env.compiled import kernel
+from chearts_env.deal import next_word, seed_stream
+from chearts_env.engine import step_table
+from chearts_env.observation import OBSERVATION_SIZE
+from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
+from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS, PHASES, PLAY, Tables, new_tables
+from training.config import LabelsConfig
+from training.players import LOW_CARD, NETWORK, RANDOM_LEGAL, choose, choose_any, num_choices
+from training.playouts import Chooser, compiled_values, network_values, seen_by_movers, step_some
+
+#: What was seen at a decision, and the centred value of each action in points, NaN where it was not allowed.
+LABEL: Final = np.dtype([("observation", "i1", (OBSERVATION_SIZE,)), ("values", "<f2", (NUM_ACTIONS,))])
+Labels = npt.NDArray[np.void]
+
+#: Keeps the deals of training apart from those of matches (`chearts_env.arena`), whatever the seeds.
+_LABEL_STREAM: Final = 2
+#: Room for noted decisions, per table; what does not fit is not noted.
+_ROOM_PER_TABLE: Final = 24
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One piece of work: `settings.tables` hands of `rules` in turn, of round `round_number`."""
+
+    seed: int
+    round_number: int
+    number: int
+    rules: tuple[Rules, ...]
+    settings: LabelsConfig
+
+
+def rules_to_deal(all_rules: list[Rules], settings: LabelsConfig) -> tuple[Rules, ...]:
+    """Return the rules to deal in turn: crowded tables under `two_pairs` repeat, for their labels say the least."""
+    dealt: list[Rules] = []
+    for rules in all_rules:
+        is_crowded = rules.num_players >= 9 and rules.set_aside == "two_pairs"
+        dealt += [rules] * (settings.crowded_weight if is_crowded else 1)
+    return tuple(dealt)
+
+
+def make_labels(chunk: Chunk, network: Chooser | None) -> Labels:
+    """Deal hands, note decisions on the way and value their actions. `network` plays from the second round on."""
+    settings = chunk.settings
+    rng = np.random.default_rng([chunk.seed, _LABEL_STREAM, chunk.round_number, chunk.number])
+    first = chunk.number * settings.tables  # so that chunks of few tables deal all rules in turn, too
+    rules = [chunk.rules[(first + place) % len(chunk.rules)] for place in range(settings.tables)]
+    tables = new_tables(rules, single_hand=True)
+    begin_all(tables, _draw_seeds(rng, len(tables)))
+    players = _draw_players(rng, tables, settings.self_play if network else None)
+    noted, sources = _note_decisions(tables, players, _draw_seeds(rng, len(tables)), settings, network)
+    observations, _ = seen_by_movers(noted, np.arange(len(noted)))
+    labels = np.zeros(len(noted), LABEL)
+    labels["observation"] = observations
+    labels["values"] = _values(noted, players[sources], rng, settings, network)
+    return labels
+
+
+def _values(
+    noted: Tables,
+    players: npt.NDArray[np.int8],
+    rng: np.random.Generator,
+    settings: LabelsConfig,
+    network: Chooser | None,
+) -> npt.NDArray[np.float32]:
+    seeds = _draw_seeds(rng, len(noted))
+    by_network = np.zeros(len(noted), np.bool_)
+    if network is not None:
+        by_network = rng.random(len(noted)) < settings.network_playouts
+    values = np.empty((len(noted), NUM_ACTIONS), np.float32)
+    # Whoever made the decision, what it is worth is asked for a seat that goes on sensibly.
+    players[np.arange(len(noted)), noted["public"]["mover"]] = np.where(by_network, NETWORK, LOW_CARD)
+    for rows in (np.flatnonzero(~by_network), np.flatnonzero(by_network)):
+        if not len(rows):
+            continue
+        decisions = noted[rows], players[rows], seeds[rows]
+        if by_network[rows[0]] and network is not None:
+            # Once each: these cost far more than compiled ones and vary less.
+            values[rows] = network_values(*decisions, 1, network)
+        else:
+            values[rows] = compiled_values(*decisions, settings.playouts)
+    return values
+
+
+def _draw_seeds(rng: np.random.Generator, count: int) -> npt.NDArray[np.uint64]:
+    return rng.integers(0, 2**63, count, np.uint64)
+
+
+def _draw_players(rng: np.random.Generator, tables: Tables, self_play: float | None) -> npt.NDArray[np.int8]:
+    """Return who plays each seat, (B, 11): a mixture of the compiled players, and the network where there is one."""
+    count = len(tables)
+    # Tables from all random to all low cards: what a seat has seen played tells it which it sits at.
+    share = rng.random((count, 1))
+    players = np.where(rng.random((count, MAX_PLAYERS)) < share, LOW_CARD, RANDOM_LEGAL).astype(np.int8)
+    if self_play is not None:
+        num_players = tables["options"]["num_players"].astype(np.int64)
+        players[np.arange(count), rng.integers(0, num_players)] = NETWORK
+        players[rng.random(count) < self_play] = NETWORK
+    return players
+
+
+def _note_decisions(
+    tables: Tables, players: npt.NDArray[np.int8], seeds: Any, settings: LabelsConfig, network: Chooser | None
+) -> tuple[Tables, npt.NDArray[np.int64]]:
+    """Play all hands to their end; return the tables noted on the way, (N,), and which of the tables each one was."""
+    noting = players == NETWORK if network is not None else np.ones_like(players, np.bool_)
+    rates = _rates(tables, noting, settings)
+    room = np.empty(_ROOM_PER_TABLE * len(tables), tables.dtype)
+    sources = np.zeros(len(room), np.int64)
+    num_noted = np.zeros(1, np.int64)
+    streams = np.zeros((len(tables), 4), np.uint64)
+    for place, seed in enumerate(seeds):
+        seed_stream(streams[place], seed)
+    playing = np.arange(len(tables))
+    while len(playing):
+        waits = np.zeros(len(playing), np.bool_)
+        _play_noting(
+            tables, playing, players, noting, streams, rates, settings.explore, room, sources, num_noted, waits
+        )
+        playing = playing[waits]
+        if len(playing) and network is not None:
+            step_some(tables, playing, network(*seen_by_movers(tables, playing)).astype(np.int64))
+    return room[: num_noted[0]], sources[: num_noted[0]]
+
+
+def _rates(tables: Tables, noting: npt.NDArray[np.bool_], settings: LabelsConfig) -> npt.NDArray[np.float64]:
+    """Return the chance that a decision is noted, by table and phase, (B, 4)."""
+    num_seats = tables["options"]["num_players"].astype(np.int64)
+    num_noting = (noting & (np.arange(MAX_PLAYERS) < num_seats[:, None])).sum(axis=1)
+    rates = np.zeros((len(tables), len(PHASES)))
+    rates[:, PASS] = settings.passes / (num_noting * CARDS_PASSED)
+    rates[:, PLAY] = settings.plays / (num_noting * tables["options"]["hand_size"])
+    rates[:, MOON] = 1.0
+    return rates
+
+
+@kernel
+def _draw_share(stream: Any) -> float:
+    return next_word(stream) / 4294967296.0
+
+
+@kernel
+def _note(tables: Any, place: int, room: Any, sources: Any, num_noted: Any) -> None:
+    number = num_noted[0]
+    if number < room.shape[0]:
+        room[number] = tables[place]
+        sources[number] = place
+        num_noted[0] += 1
+
+
+@kernel
+def _play_noting(
+    tables: Any,
+    places: Any,
+    players: Any,
+    noting: Any,
+    streams: Any,
+    rates: Any,
+    explore: float,
+    room: Any,
+    sources: Any,
+    num_noted: Any,
+    waits: Any,
+) -> None:
+    """Play each table on to the network's next choice, copying decisions to `room` as `rates` has it."""
+    for number in range(places.shape[0]):
+        place = places[number]
+        public = tables[place].public
+        stream = streams[place]
+        while public.phase != OVER:
+            seat = public.mover
+            is_choice = num_choices(tables[place]) > 1
+            if is_choice and noting[place, seat] and _draw_share(stream) < rates[place, public.phase]:
+                _note(tables, place, room, sources, num_noted)
+            player = players[place, seat]
+            if not is_choice or _draw_share(stream) < explore:
+                step_table(tables[place], choose_any(tables[place], stream))
+            elif player == NETWORK:
+                waits[number] = True
+                break
+            else:
+                step_table(tables[place], choose(tables[place], player, stream))

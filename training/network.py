@@ -1,0 +1,190 @@
+"""The network: one for 6 to 11 seats and all readings of the rules, from an observation to the worth of each action.
+
+Observations arrive as the table writes them, int8, and are expanded on the device: counts into planes, the trick into
+who lies where, and for each card what a player would ask of it (would it be the winner now, does it cancel, what is out
+above and below it). What is left out was always the same in training: scores of earlier hands and hands left, because
+training plays single hands; and the kitty's cards, which nobody sees but under a rare option.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+
+from chearts_env.cards import NUM_FACES, NUM_RANKS, NUM_SUITS
+from chearts_env.observation import FIELDS, OBSERVATION_SIZE, OBSERVATION_VERSION, SEAT_ENTRIES
+from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
+from chearts_env.table import NUM_ACTIONS
+
+#: The observation version that `Expansion` reads. Raise it only together with the code below.
+BUILT_FOR_OBSERVATION: Final = 1
+
+_FIELD: Final = {field.name: field for field in FIELDS}
+#: Divisors that bring numbers to about 1; 0 leaves a field out.
+_SCALES: Final = {
+    **{"cards_left": 17, "points_seen": 13, "trick_number": 17, "trick_pairs": 2, "trick_points": 13},
+    **{"pile_points": 26, "kitty_size": 6, "moon_points": 26},
+    **{"score_percent": 0, "mover": 0, "hands_left": 0},
+}
+#: The stretch of a seat's row, and that of the vector, taken over as numbers.
+_SEAT_NUMBERS: Final = ("void", "has_kitty")
+_TABLE_NUMBERS: Final = ("trick_number", "hands_left")
+_NUM_PLANES: Final = 14
+_NUM_CARD_FEATURES: Final = 5
+
+
+def refuse_other_observations(version: int) -> None:
+    """Raise ValueError unless observations of this version are those the network was built for."""
+    if version != BUILT_FOR_OBSERVATION:
+        raise ValueError(
+            f"the network reads observations of version {BUILT_FOR_OBSERVATION}, and these are of version {version}: "
+            "train anew with this version of chearts_env, or use the version that the checkpoint was made with"
+        )
+
+
+class Expansion(nn.Module):
+    """Observations (N, O) and masks (N, 54), both int8, to features (N, `size`) and per-card features (N, 52, 5).
+
+    Counts stay int8 for as long as they can: comparing bytes costs a fraction of comparing floats.
+    """
+
+    seat_scales: Tensor
+    table_scales: Tensor
+    higher: Tensor
+    lower: Tensor
+    ranks: Tensor
+    sizes: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        seat_scales, table_scales = _scales(_SEAT_NUMBERS), _scales(_TABLE_NUMBERS)
+        self.size = _NUM_PLANES * NUM_FACES + MAX_PLAYERS * (len(seat_scales) + 3) + len(table_scales) + 3
+        ranks = torch.arange(NUM_RANKS)
+        for name, constant in {
+            "seat_scales": torch.tensor(seat_scales),
+            "table_scales": torch.tensor(table_scales),
+            "higher": (ranks[:, None] > ranks[None, :]).float() / 8,  # [of, than]
+            "lower": (ranks[:, None] < ranks[None, :]).float() / 8,
+            "ranks": (ranks + 1).to(torch.int8),  # 1 … 13, 0 = none
+            "sizes": torch.arange(MIN_PLAYERS, MAX_PLAYERS + 1, dtype=torch.int8),
+        }.items():
+            # Not persistent: they are no weights, and a checkpoint holds weights only.
+            self.register_buffer(name, constant, persistent=False)
+
+    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return features and per-card features, both in the floating type of the module."""
+        kind = self.seat_scales.dtype
+        seats = observations[:, : MAX_PLAYERS * SEAT_ENTRIES].view(-1, MAX_PLAYERS, SEAT_ENTRIES)
+        hand, given, trick, pile = (_entries(observations, name) for name in ("hand", "given", "trick", "pile"))
+        legal = masks[:, :NUM_FACES]
+        num_players = (_entries(observations, "size") * self.sizes).amax(1)
+        located = self._located(observations, seats, given, num_players)
+        unseen = 2 - hand - located
+        for seat in range(MAX_PLAYERS):
+            unseen -= seats[:, seat, :NUM_FACES]
+        single = trick == 1
+        live = single & _entries(observations, "led_suit")[:, :NUM_SUITS].repeat_interleave(NUM_RANKS, dim=1).bool()
+        best = (live * self.ranks.repeat(NUM_SUITS)).amax(1)
+        cards = self._cards(observations, unseen, hand, single, best, kind) * legal[:, :, None]
+        planes = (hand >= 1, hand == 2, unseen >= 1, unseen == 2, single, trick == 2, located, pile, legal)
+        features = torch.cat(
+            [
+                torch.cat([plane.view(torch.int8) for plane in planes], dim=1).to(kind),
+                cards.flatten(1),
+                self._seats(seats, live, best, kind).flatten(1),
+                self._table(observations, seats, num_players, best, kind),
+            ],
+            dim=1,
+        )
+        return features, cards
+
+    def _located(self, observations: Tensor, seats: Tensor, given: Tensor, num_players: Tensor) -> Tensor:
+        """Return the cards given away and not played yet: their place is known (R7)."""
+        offset = _entries(observations, "pass_offset")[:, 0]
+        receiver = torch.where(offset < 0, num_players + offset, offset).long()
+        played = seats[torch.arange(len(seats), device=seats.device), receiver, :NUM_FACES]
+        return (given - played).clamp(min=0)
+
+    def _cards(
+        self, observations: Tensor, unseen: Tensor, hand: Tensor, single: Tensor, best: Tensor, kind: torch.dtype
+    ) -> Tensor:
+        """Return five features of each card, (N, 52, 5)."""
+        led = _entries(observations, "led_suit")[:, :NUM_SUITS].bool()
+        beats = ((self.ranks > best[:, None])[:, None, :] & led[:, :, None]).flatten(1)
+        out = unseen.view(-1, NUM_SUITS, NUM_RANKS).to(kind)
+        features = (
+            beats & ~single,
+            single,  # laying the second copy cancels both (R13)
+            (hand == 1) & (unseen >= 1),  # its twin may still cancel it
+            (out @ self.higher).flatten(1),
+            (out @ self.lower).flatten(1),
+        )
+        return torch.stack([feature.to(kind) for feature in features], dim=2)
+
+    def _seats(self, seats: Tensor, live: Tensor, best: Tensor, kind: torch.dtype) -> Tensor:
+        """Return each seat's numbers, and of its card in the trick: laid, rank if it may win, winning so far."""
+        numbers = seats[:, :, _stretch(_SEAT_NUMBERS)].to(kind) * self.seat_scales
+        card = seats[:, :, _FIELD["trick_card"].place]
+        laid = card > 0
+        face = (card - 1).clamp(min=0)
+        rank = (face % NUM_RANKS + 1) * (torch.gather(live, 1, face.long()) & laid)
+        winning = (rank > 0) & (rank == best[:, None])
+        of_trick = torch.stack([laid.to(kind), rank.to(kind) / NUM_RANKS, winning.to(kind)], dim=2)
+        return torch.cat([numbers, of_trick], dim=2)
+
+    def _table(
+        self, observations: Tensor, seats: Tensor, num_players: Tensor, best: Tensor, kind: torch.dtype
+    ) -> Tensor:
+        laid = (seats[:, :, _FIELD["trick_card"].place] > 0).sum(1, dtype=torch.int8)
+        more = torch.stack([laid, num_players - laid - 1, best], dim=1).to(kind) / NUM_RANKS
+        return torch.cat([observations[:, _stretch(_TABLE_NUMBERS)].to(kind) * self.table_scales, more], dim=1)
+
+
+class Network(nn.Module):
+    """A multilayer perceptron over the expanded observation, with a path from each card's own features to its worth."""
+
+    def __init__(self, width: int = 256, num_layers: int = 3) -> None:
+        refuse_other_observations(OBSERVATION_VERSION)
+        super().__init__()
+        self.width = width
+        self.num_layers = num_layers
+        self.expansion = Expansion()
+        self.num_inputs = OBSERVATION_SIZE
+        self.num_actions = NUM_ACTIONS
+        widths = [self.expansion.size, *[width] * num_layers]
+        layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())]
+        self.body = nn.Sequential(*layers)
+        self.head = nn.Linear(width, NUM_ACTIONS)
+        self.card_path = nn.Linear(_NUM_CARD_FEATURES, 1, bias=False)
+
+    def forward(self, observations: Tensor, masks: Tensor) -> Tensor:
+        """Return the worth of each action, (N, 54), minus infinity where the mask, (N, 54) int8, excludes it."""
+        features, cards = self.expansion(observations, masks)
+        worth: Tensor = self.head(self.body(features))
+        by_card = self.card_path(cards).squeeze(2)
+        worth = worth + nn.functional.pad(by_card, (0, NUM_ACTIONS - NUM_FACES))
+        return worth.masked_fill(masks == 0, float("-inf"))
+
+
+def _entries(observations: Tensor, name: str) -> Tensor:
+    """Return a field of the vector, (N, size)."""
+    field = _FIELD[name]
+    return observations[:, field.place : field.place + field.size]
+
+
+def _stretch(names: tuple[str, str]) -> slice:
+    """Return the places from the first field to the last."""
+    first, last = (_FIELD[name] for name in names)
+    return slice(first.place, last.place + last.size)
+
+
+def _scales(names: tuple[str, str]) -> list[float]:
+    """Return the factor of each entry from the first field to the last."""
+    stretch = _stretch(names)
+    is_per_seat = _FIELD[names[0]].is_per_seat
+    fields = [each for each in FIELDS if each.is_per_seat == is_per_seat and stretch.start <= each.place < stretch.stop]
+    divisors = [_SCALES.get(field.name, 1) for field in fields for _ in range(field.size)]
+    return [1 / divisor if divisor else 0.0 for divisor in divisors]

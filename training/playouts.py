@@ -1,0 +1,173 @@
+"""Action values by playing out: at a decision, every allowed action is tried and the same true deal played to its end.
+
+A value is the seat's points relative to the table's mean, negative so that more is better, averaged over a few playouts
+and centred over the allowed actions, which takes the luck of the deal out. Playouts of one decision share their chance:
+playout k of every action draws from the same stream. The hidden cards decide what follows, but the players of a playout
+do not see them, so what a network learns from many such values is what an action is worth given what its seat knows.
+
+Settling a moon is worth the same relative points either way (R21), so there the seat's own points count instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from chearts_env.compiled import kernel
+from chearts_env.deal import seed_stream
+from chearts_env.engine import is_legal, step_table, write_mask
+from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE, encode
+from chearts_env.table import MASK, MOON, NUM_ACTIONS, Tables
+from training.players import LOW_CARD, NETWORK, play_on
+
+#: (N, O) observations, (N, 54) masks -> (N,) actions: a network that plays.
+Chooser = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], npt.NDArray[np.integer[Any]]]
+
+#: Rows that a network is asked about at once in playouts.
+NETWORK_ROWS: Final = 8192
+
+
+@kernel
+def relative_points(table: Any, seat: int) -> float:
+    """Return the table's mean score change of a hand minus a seat's own, in points."""
+    mean = 0.0
+    for each in range(table.options.num_players):
+        mean += table.public.score_changes[each]
+    return mean / table.options.num_players - table.public.score_changes[seat]  # type: ignore[no-any-return]
+
+
+@kernel
+def _worth(table: Any, seat: int, was_moon: bool) -> float:
+    if was_moon:
+        return -float(table.public.score_changes[seat])
+    return relative_points(table, seat)
+
+
+@kernel
+def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room: Any, values: Any) -> None:
+    # `room` is one table to play in: the decisions themselves stay as they are.
+    stream = np.zeros(4, np.uint64)
+    for row in range(tables.shape[0]):
+        seat = tables[row].public.mover
+        was_moon = tables[row].public.phase == MOON
+        for action in range(NUM_ACTIONS):
+            if not is_legal(tables[row], action):
+                continue
+            total = 0.0
+            for playout in range(num_playouts):
+                room[0] = tables[row]
+                seed_stream(stream, seeds[row] + np.uint64(playout))
+                step_table(room[0], action)
+                play_on(room[0], players[row], stream)
+                total += _worth(room[0], seat, was_moon)
+            values[row, action] = total / num_playouts
+
+
+def compiled_values(
+    tables: Tables, players: npt.NDArray[np.int8], seeds: npt.NDArray[np.uint64], num_playouts: int
+) -> npt.NDArray[np.float32]:
+    """Return centred action values, (N, 54) float32, NaN where an action is not allowed.
+
+    `tables` (N,) stand at decisions and stay as they are; `players` (N, 11) says who plays each seat out, the low card
+    where that is a network; `seeds` (N,) start the playouts' streams.
+    """
+    values = np.full((len(tables), NUM_ACTIONS), np.nan, np.float32)
+    substitutes = np.where(players == NETWORK, LOW_CARD, players).astype(np.int8)
+    _play_out_all(tables, substitutes, seeds, num_playouts, tables[:1].copy(), values)
+    return centred(values)
+
+
+def network_values(
+    tables: Tables, players: npt.NDArray[np.int8], seeds: npt.NDArray[np.uint64], num_playouts: int, network: Chooser
+) -> npt.NDArray[np.float32]:
+    """Return what `compiled_values` does, with a network playing the seats that `players` gives to it."""
+    rows, actions, playouts = _expanded(tables, num_playouts)
+    values = np.zeros((len(tables), NUM_ACTIONS), np.float64)
+    for start in range(0, len(rows), NETWORK_ROWS):
+        part = slice(start, start + NETWORK_ROWS)
+        room = tables[rows[part]]
+        streams = np.zeros((len(room), 4), np.uint64)
+        _begin_playouts(room, actions[part], seeds[rows[part]] + playouts[part], streams)
+        finish_hands(room, players[rows[part]], streams, network)
+        worths = np.empty(len(room))
+        _write_worths(tables, rows[part], room, worths)
+        np.add.at(values, (rows[part], actions[part]), worths)
+    allowed = np.zeros((len(tables), NUM_ACTIONS), np.bool_)
+    allowed[rows, actions] = True
+    return centred(np.where(allowed, values / num_playouts, np.nan).astype(np.float32))
+
+
+def centred(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return values less each row's mean over the allowed actions, those that are not NaN."""
+    means: npt.NDArray[np.float32] = np.nanmean(values, axis=1, keepdims=True)
+    return values - means
+
+
+def finish_hands(
+    tables: Tables, players: npt.NDArray[np.int8], streams: npt.NDArray[np.uint64], network: Chooser
+) -> None:
+    """Play hands to their end in place, asking the network about all tables that wait for it at once."""
+    playing = np.arange(len(tables))
+    while len(playing):
+        waits = np.zeros(len(playing), np.bool_)
+        _play_on_all(tables, playing, players, streams, waits)
+        playing = playing[waits]
+        if len(playing):
+            observations, masks = seen_by_movers(tables, playing)
+            step_some(tables, playing, network(observations, masks).astype(np.int64))
+
+
+def seen_by_movers(tables: Tables, places: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+    """Return what the movers of some tables see and may do: (N, O) and (N, 54) int8."""
+    observations = np.zeros((len(places), OBSERVATION_SIZE), np.int8)
+    masks = np.zeros((len(places), NUM_ACTIONS), np.int8)
+    _show_some(tables, places, observations.view(OBSERVATION)[:, 0], masks.view(MASK)[:, 0])
+    return observations, masks
+
+
+def _expanded(tables: Tables, num_playouts: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.uint64]]:
+    """Return row, action and playout number of every playout to be made."""
+    _, masks = seen_by_movers(tables, np.arange(len(tables)))
+    rows, actions = np.nonzero(masks)
+    playouts = np.tile(np.arange(num_playouts, dtype=np.uint64), len(rows))
+    return np.repeat(rows, num_playouts), np.repeat(actions, num_playouts), playouts
+
+
+@kernel
+def _begin_playouts(room: Any, actions: Any, seeds: Any, streams: Any) -> None:
+    for row in range(room.shape[0]):
+        seed_stream(streams[row], seeds[row])
+        step_table(room[row], actions[row])
+
+
+@kernel
+def _play_on_all(tables: Any, places: Any, players: Any, streams: Any, waits: Any) -> None:
+    for number in range(places.shape[0]):
+        place = places[number]
+        waits[number] = play_on(tables[place], players[place], streams[place])
+
+
+@kernel
+def step_some(tables: Any, places: Any, actions: Any) -> None:
+    """Take one action, (N,), at each of some tables."""
+    for number in range(places.shape[0]):
+        step_table(tables[places[number]], actions[number])
+
+
+@kernel
+def _show_some(tables: Any, places: Any, seen: Any, masks: Any) -> None:
+    for number in range(places.shape[0]):
+        table = tables[places[number]]
+        mover = table.public.mover
+        write_mask(table.options, table.public, table.private[mover], masks[number])
+        encode(table.options, table.public, table.private[mover], mover, seen[number])
+
+
+@kernel
+def _write_worths(decisions: Any, rows: Any, room: Any, worths: Any) -> None:
+    for number in range(rows.shape[0]):
+        decision = decisions[rows[number]].public
+        worths[number] = _worth(room[number], decision.mover, decision.phase == MOON)

@@ -1,0 +1,117 @@
+"""A trained network at the table: a `Policy` for the arena, and the names under which policies are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from baselines.names import policy_of
+from chearts_env.arena import Policy
+from training.checkpoint import load_checkpoint
+from training.network import Network
+from training.precision import faster_kind
+
+#: Rows computed at once; the expanded observations of more would not stay in a CPU's cache.
+_MOST_ROWS: Final = 4096
+#: Batches are filled up to a multiple of this: every new shape costs torch a kernel, and memory that it keeps.
+_ROWS_STEP: Final = 64
+
+
+class NetworkPolicy:
+    """Takes the action that a network holds to be worth most, or draws one where `temperature` is given.
+
+    `temperature` is in points: an action worth that much less is drawn e times less often.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        kind: torch.dtype = torch.float32,
+        device: torch.device | None = None,
+        temperature: float | None = None,
+        points_per_unit: float = 3.0,
+    ) -> None:
+        self._device = device or torch.device("cpu")
+        copy = Network(network.width, network.num_layers)
+        copy.load_state_dict(network.state_dict())
+        self._network = copy.to(self._device, kind).eval()
+        self._scale = points_per_unit / temperature if temperature else None
+
+    @classmethod
+    def load(cls, path: Path, kind: torch.dtype | None = None, temperature: float | None = None) -> NetworkPolicy:
+        """Load a checkpoint, or a run's newest; without `kind`, a one-second trial chooses the floating type."""
+        loaded = load_checkpoint(path)
+        if kind is None:
+            kind = faster_inference(loaded.network)
+        points = loaded.description["config"]["fit"]["points_per_unit"]
+        return cls(loaded.network, kind, temperature=temperature, points_per_unit=points)
+
+    def act(
+        self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Return one allowed action for each row, (N,). Raises ValueError if a row allows none."""
+        actions: npt.NDArray[np.int64] = action_masks.argmax(axis=1)
+        num_allowed = action_masks.sum(axis=1)
+        if not num_allowed.all():
+            raise ValueError(f"row {int(num_allowed.argmin())} allows no action")
+        free = np.flatnonzero(num_allowed > 1)
+        if len(free):
+            worths = self.worths(observations[free], action_masks[free])
+            if self._scale is not None:
+                # The largest of worths with Gumbel noise is a draw from their softmax.
+                draws = rng.random((len(action_masks), action_masks.shape[1]))[free]
+                worths = worths * self._scale - np.log(-np.log(np.clip(draws, 1e-12, 1 - 1e-12)))
+            actions[free] = worths.argmax(axis=1)
+        return actions
+
+    def worths(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+        """Return the network's output, (N, 54), minus infinity where an action is not allowed."""
+        worths = np.empty(action_masks.shape, np.float32)
+        with torch.inference_mode():
+            for start in range(0, len(observations), _MOST_ROWS):
+                rows = slice(start, min(start + _MOST_ROWS, len(observations)))
+                answer = self._network(self._filled_up(observations[rows]), self._filled_up(action_masks[rows]))
+                worths[rows] = answer[: rows.stop - rows.start].float().cpu().numpy()
+        return worths
+
+    def _filled_up(self, rows: npt.NDArray[np.int8]) -> torch.Tensor:
+        step = _ROWS_STEP if len(rows) <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
+        filled = np.zeros((-(-len(rows) // step) * step, rows.shape[1]), np.int8)
+        filled[: len(rows)] = rows
+        return torch.from_numpy(filled).to(self._device)
+
+    def choose(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """Return the action worth most for each row, (N,): what playouts ask for."""
+        best: npt.NDArray[np.int64] = self.worths(observations, action_masks).argmax(axis=1)
+        return best
+
+
+def faster_inference(network: Network) -> torch.dtype:
+    """Return the floating type in which a network answers faster on this machine's CPU."""
+    observations = np.zeros((1024, network.num_inputs), np.int8)
+    masks = np.ones((1024, network.num_actions), np.int8)
+    policies: dict[torch.dtype, NetworkPolicy] = {}
+
+    def answer(kind: torch.dtype) -> None:
+        if kind not in policies:
+            policies[kind] = NetworkPolicy(network, kind)
+        policies[kind].worths(observations, masks)
+
+    return faster_kind(answer)
+
+
+def policy_named(name: str) -> Policy:
+    """Return the policy of a name that `baselines` knows, or of a path to a checkpoint or a run folder.
+
+    Raises ValueError for a name that is neither.
+    """
+    if Path(name).is_dir():
+        return NetworkPolicy.load(Path(name))
+    try:
+        return policy_of(name)
+    except ValueError as error:
+        raise ValueError(f"{error}, and the path of a checkpoint or of a run folder") from None

@@ -1,0 +1,168 @@
+"""The folder of one run: settings, state, labels, metrics, checkpoints, tables. Every file is whole at any moment."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+
+from training.checkpoint import FOLDER, versions
+from training.config import Config, read_config
+from training.labels import LABEL, Labels
+
+METRICS: Final = (
+    "seconds", "round", "stage", "labels", "labels_per_second", "batches", "loss", "learning_rate", "seats", "rules",
+    "advantage", "low", "high",
+)  # fmt: skip
+_CONFIG: Final = "config.yaml"
+_STATE: Final = "state.json"
+
+
+@dataclass
+class State:
+    """How far a run has come."""
+
+    chunks: list[int] = field(default_factory=list)  # number of them, of each round whose labels are complete
+    checkpoints: list[str] = field(default_factory=list)  # of each round that is over
+    kinds: list[str] = field(default_factory=list)  # floating types to play and to fit in, once chosen
+    step: int = 0  # batches fitted
+    seconds: float = 0.0  # of training
+    is_finished: bool = False
+
+
+class RunFolder:
+    """One run on disk; `state` is read when it is opened and written by `save_state`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = read_config(path / _CONFIG)
+        self.state = State(**json.loads((path / _STATE).read_text("utf-8")))
+        self.checkpoints = path / FOLDER
+        self._labels = path / "labels"
+
+    @classmethod
+    def create(cls, runs: Path, config: Config) -> Self:
+        """Make `runs/<time>-<name>` with the resolved settings and what the result depends on."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        path = next(each for each in _candidates(runs / f"{stamp}-{config.name}") if not each.exists())
+        path.mkdir(parents=True)
+        config.save(path / _CONFIG)
+        made_with = {"git_commit": _git_commit(), "versions": versions(), "seed": config.seed, "cores": os.cpu_count()}
+        _write_whole(path / "made_with.json", json.dumps(made_with, indent=2) + "\n")
+        _write_whole(path / _STATE, json.dumps(asdict(State())))
+        return cls(path)
+
+    @classmethod
+    def newest_unfinished(cls, runs: Path, name: str | None) -> Self:
+        """Open the newest run that is not finished, of that name if one is given; ValueError if none is."""
+        for path in sorted(runs.glob("*"), reverse=True):
+            if (path / _STATE).is_file():
+                folder = cls(path)
+                if not folder.state.is_finished and name in (None, folder.config.name):
+                    return folder
+        of_name = f" named {name}" if name else ""
+        raise ValueError(f"there is no unfinished run{of_name} in {runs} to go on with")
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a run folder. Raises ValueError if it is none."""
+        if not (path / _STATE).is_file():
+            raise ValueError(f"{path} is no run folder: it holds no {_STATE}")
+        return cls(path)
+
+    def save_state(self) -> None:
+        """Write the state."""
+        _write_whole(self.path / _STATE, json.dumps(asdict(self.state)))
+
+    def save_chunk(self, round_number: int, number: int, labels: Labels) -> None:
+        """Keep a chunk of labels."""
+        self._labels.mkdir(exist_ok=True)
+        beside = self._labels / "unfinished"
+        with beside.open("wb") as file:
+            np.save(file, labels)
+        beside.replace(self._chunk(round_number, number))
+
+    def load_chunk(self, round_number: int, number: int) -> Labels | None:
+        """Return a chunk made earlier, None if there is none."""
+        path = self._chunk(round_number, number)
+        return np.load(path).astype(LABEL, copy=False) if path.is_file() else None
+
+    def _chunk(self, round_number: int, number: int) -> Path:
+        return self._labels / f"{round_number}-{number:06d}.npy"
+
+    def drop_labels(self) -> None:
+        """Delete the labels; they are made again from the seed if ever needed."""
+        for path in self._labels.glob("*"):
+            path.unlink()
+        if self._labels.exists():
+            self._labels.rmdir()
+
+    def write_table(self, text: str, rows: list[dict[str, Any]]) -> None:
+        """Write the reported matches as text and JSON."""
+        _write_whole(self.path / "table.txt", text + "\n")
+        _write_whole(self.path / "table.json", json.dumps(rows, indent=2) + "\n")
+
+
+class Metrics:
+    """Numbers over time, the same ones as CSV and as TensorBoard events."""
+
+    def __init__(self, folder: Path) -> None:
+        # Imported late: it takes a second, and workers import this module's neighbours.
+        from torch.utils.tensorboard import SummaryWriter
+
+        path = folder / "metrics.csv"
+        is_new = not path.exists()
+        self._file = path.open("a", encoding="utf-8", newline="")
+        self._csv = csv.DictWriter(self._file, METRICS)
+        if is_new:
+            self._csv.writeheader()
+        self._events = SummaryWriter(str(folder))
+
+    def write(self, seconds: float, round_number: int, stage: str, **numbers: Any) -> None:
+        """Add one row; `numbers` are among `METRICS`."""
+        self._csv.writerow({"seconds": round(seconds, 1), "round": round_number, "stage": stage, **numbers})
+        self._file.flush()
+        where = "-".join(str(numbers[key]) for key in ("rules", "seats") if key in numbers)
+        for name, value in numbers.items():
+            if isinstance(value, int | float) and name != "seats":
+                tag = "/".join(part for part in (stage, where, name) if part)
+                self._events.add_scalar(tag, value, int(10 * seconds))
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._file.close()
+        self._events.close()
+
+
+def _candidates(path: Path) -> Iterator[Path]:
+    yield path
+    for number in range(2, 1000):
+        yield path.with_name(f"{path.name}-{number}")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    beside = path.with_name(path.name + ".unfinished")
+    beside.write_text(text, "utf-8")
+    beside.replace(path)
+
+
+def _git_commit() -> str | None:
+    """Return the commit of the checkout this file stands in, marked where files differ from it; None outside of git."""
+    try:
+        said = [
+            subprocess.run(
+                ["git", *command], cwd=Path(__file__).parent, capture_output=True, check=True, text=True
+            ).stdout
+            for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        ]
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said[0].strip() + (" with changes" if said[1].strip() else "")

@@ -1,0 +1,72 @@
+"""Train a policy and play it: `python -m training.train configs/quick.yaml [key=value ...] [--resume [RUN]]`.
+
+Each round makes labels, fits a network to all labels so far and plays a few early matches. At the end the network plays
+the opponents of the configuration on deals that took no part in training.
+"""
+
+# ruff: noqa: T201 - printing is this command's job
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from training.config import read_config
+from training.run_folder import RunFolder
+from training.trainer import Trainer
+
+INTERRUPTED: Final = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a configuration, or go on with a run that was interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m training.train", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("config", nargs="?", type=Path, help="a file such as configs/quick.yaml")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="settings to change, such as fit.epochs=2")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="RUN",
+        help="go on with a run folder, or with the newest unfinished run",
+    )
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where run folders are made")
+    asked = parser.parse_intermixed_args(arguments)
+    # One thread in each process: two that wait for each other lose more than they gain on a busy machine.
+    torch.set_num_threads(1)
+    try:
+        folder = _folder(asked)
+    except ValueError as error:
+        print(f"train: {error}", file=sys.stderr)
+        return 2
+    print(f"run folder: {folder.path}")
+    trainer = Trainer(folder)
+    try:
+        trainer.run()
+    except KeyboardInterrupt:
+        checkpoint = trainer.save_what_there_is()
+        print(f"\ninterrupted; the last checkpoint is {checkpoint}")
+        print(f"go on with: python -m training.train --resume {folder.path}")
+        return INTERRUPTED
+    return 0
+
+
+def _folder(asked: argparse.Namespace) -> RunFolder:
+    if asked.resume is None:
+        if asked.config is None:
+            raise ValueError("a configuration is needed, such as configs/quick.yaml")
+        return RunFolder.create(asked.runs, read_config(asked.config, asked.overrides))
+    if asked.overrides:
+        raise ValueError(f"{' '.join(asked.overrides)}: a run goes on with the settings it was begun with")
+    if asked.resume:
+        return RunFolder.open(Path(asked.resume))
+    return RunFolder.newest_unfinished(asked.runs, read_config(asked.config).name if asked.config else None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

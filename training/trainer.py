@@ -1,0 +1,255 @@
+"""The loop of one run: labels, fit, early matches, round after round; then the reported matches."""
+
+# ruff: noqa: T201 - it tells the person at the terminal
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from tqdm import tqdm
+
+from training.checkpoint import latest_checkpoint, save_checkpoint
+from training.evaluate import Row, table_of
+from training.fit import Fitter, Progress, new_network
+from training.labels import Chunk, Labels, make_labels, rules_to_deal
+from training.network import Network
+from training.policy import faster_inference
+from training.precision import KINDS, chosen_device, name_of
+from training.run_folder import Metrics, RunFolder
+from training.workers import LabelWork, MatchWork, Player, Workers
+
+_FIT_STREAM: Final = 3
+#: Seconds between two lines of metrics while fitting.
+_METRICS_EVERY: Final = 2.0
+
+
+class Trainer:
+    """Carries one run folder from where it stands to its end."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._config = folder.config
+        self._state = folder.state
+        self._began = time.perf_counter() - self._state.seconds
+        self._fitting: Network | None = None
+        self._result = "none yet"
+
+    def run(self) -> None:
+        """Do what is left to do."""
+        config, state = self._config, self._state
+        if state.is_finished:
+            print((self._folder.path / "table.txt").read_text("utf-8"))
+            return
+        if not self._folder.checkpoints.exists():
+            self._save(self._fresh_network(0), "untrained")
+        print("preparing: compiling what is not compiled yet, trying which floating type is faster", flush=True)
+        self._prepare()
+        self._began = time.perf_counter() - state.seconds
+        self._metrics = Metrics(self._folder.path)
+        try:
+            with Workers(config.workers) as workers:
+                pool: list[Labels] = []
+                for number in range(len(config.labels.counts)):
+                    pool.append(self._labels_of(number, sum(map(len, pool)), workers))
+                    if number < len(state.checkpoints):
+                        continue
+                    self._fit(number, np.concatenate(pool))
+                    self._play_early(number, workers)
+                    self._note_time()
+                self._report(workers)
+        finally:
+            self._metrics.close()
+        state.is_finished = True
+        self._folder.save_state()
+        if not config.keep_labels:
+            self._folder.drop_labels()
+
+    def save_what_there_is(self) -> Path:
+        """Save a network whose fit was interrupted; return the newest checkpoint."""
+        if self._fitting is not None:
+            self._save(self._fitting, "interrupted")
+        return latest_checkpoint(self._folder.path)
+
+    def _prepare(self) -> None:
+        """Compile the kernels once, so that the workers find them in the cache, and try the floating types."""
+        few = replace(self._config.labels, tables=1)
+        make_labels(Chunk(0, 0, 0, tuple(self._config.rules()), few), None)
+        network, precision = self._fresh_network(0), self._config.precision
+        given = self._state.kinds or ([precision] * 2 if precision != "auto" else [])
+        play_kind = KINDS[given[0]] if given else faster_inference(network)
+        fit_kind = KINDS[given[1]] if given else None
+        self._fitter = Fitter(network, self._config.fit, chosen_device(self._config.device), fit_kind)
+        # Kept, so that a run that is resumed goes on in the same ones.
+        self._state.kinds = [name_of(kind) for kind in (play_kind, self._fitter.kind)]
+        self._kind = self._state.kinds[0]
+
+    # Time
+
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    def _note_time(self) -> None:
+        self._state.seconds = self._seconds()
+        self._folder.save_state()
+
+    def _end_of_round(self, number: int) -> float:
+        """Return when a round should be over, in seconds of training: rounds get time as they get labels."""
+        counts = self._config.labels.counts
+        return self._config.seconds * sum(counts[: number + 1]) / sum(counts)
+
+    def _epochs(self, number: int) -> int:
+        is_last = number + 1 == len(self._config.labels.counts)
+        return self._config.fit.epochs if is_last else self._config.fit.epochs_between
+
+    def _bar(self, number: int, stage: str, total: int, unit: str) -> Any:
+        description = f"round {number + 1}/{len(self._config.labels.counts)} {stage}"
+        bar = tqdm(desc=description, total=total, unit=" " + unit, unit_scale=True, dynamic_ncols=True, file=sys.stdout)
+        self._tell(bar)
+        return bar
+
+    def _tell(self, bar: Any) -> None:
+        left = int(max(0.0, self._config.seconds - self._seconds()))
+        told = f"saved a hand: {self._result}, at most {left // 60}:{left % 60:02d} of training left"
+        bar.set_postfix_str(told, refresh=False)
+
+    # The stages of a round
+
+    def _labels_of(self, number: int, num_before: int, workers: Workers) -> Labels:
+        """Return a round's labels: those that the folder holds, and what is missing made anew."""
+        state, wanted = self._state, self._config.labels.counts[number]
+        closed_at = state.chunks[number] if number < len(state.chunks) else None
+        parts: list[Labels] = []
+        began, count = self._seconds(), 0
+        with self._bar(number, "labels", wanted, "labels") as bar:
+            for labels in self._chunks(number, workers):
+                parts.append(labels)
+                count += len(labels)
+                self._tell(bar)
+                bar.update(len(labels))
+                if closed_at is not None:
+                    if len(parts) == closed_at:
+                        break
+                    continue
+                self._note_time()
+                fitting = (num_before + count) * self._epochs(number) / self._fitter.labels_per_second
+                if count >= wanted or self._seconds() + fitting > self._end_of_round(number):
+                    break
+        if closed_at is None:
+            state.chunks.append(len(parts))
+            self._note_time()
+            rate = count / max(self._seconds() - began, 1e-9)
+            self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
+        return np.concatenate(parts)
+
+    def _chunks(self, number: int, workers: Workers) -> Iterator[Labels]:
+        """Yield a round's chunks one by one, without end."""
+        config = self._config
+        rules = rules_to_deal(config.rules(), config.labels)
+        player = None
+        if number:
+            player = Player(self._folder.checkpoints / self._state.checkpoints[number - 1], self._kind)
+        chunk_number = 0
+        while (kept := self._folder.load_chunk(number, chunk_number)) is not None:
+            yield kept
+            chunk_number += 1
+
+        def works() -> Iterator[Callable[[], Labels]]:
+            place = chunk_number
+            while True:
+                yield LabelWork(Chunk(config.seed, number, place, rules, config.labels), player)
+                place += 1
+
+        for labels in workers.in_order(works()):
+            self._folder.save_chunk(number, chunk_number, labels)
+            chunk_number += 1
+            yield labels
+
+    def _fit(self, number: int, labels: Labels) -> None:
+        """Fit a fresh network to all labels so far and save it."""
+        epochs = self._epochs(number)
+        rng = np.random.default_rng([self._config.seed, _FIT_STREAM, number])
+        self._fitting = network = self._fresh_network(number).to(self._fitter.device)
+        step_before = self._state.step
+        last_written = self._seconds()
+        with self._bar(number, "fit", epochs * len(labels), "decisions") as bar:
+
+            def on_batch(progress: Progress) -> None:
+                nonlocal last_written
+                self._state.step = step_before + progress.batches
+                self._tell(bar)
+                bar.update(progress.labels - bar.n)
+                if self._seconds() - last_written > _METRICS_EVERY:
+                    last_written = self._seconds()
+                    self._write_fit(number, progress)
+
+            seconds = max(self._end_of_round(number) - self._seconds(), 1.0)
+            self._write_fit(number, self._fitter.fit(network, labels, epochs, rng, seconds, on_batch))
+        self._state.checkpoints.append(self._save(network, "fitted").name)
+        self._fitting = None
+        self._note_time()
+
+    def _write_fit(self, number: int, progress: Progress) -> None:
+        self._metrics.write(
+            self._seconds(), number + 1, "fit", labels=progress.labels, batches=self._state.step,
+            loss=round(progress.loss, 5), learning_rate=progress.learning_rate,
+        )  # fmt: skip
+
+    def _fresh_network(self, number: int) -> Network:
+        return new_network(self._config.network.width, self._config.network.num_layers, self._config.seed, number)
+
+    def _save(self, network: Network, what: str) -> Path:
+        return save_checkpoint(
+            self._folder.checkpoints, network, self._config, self._state.step,
+            what=what, rounds=len(self._state.checkpoints), seconds=round(self._seconds(), 1),
+        )  # fmt: skip
+
+    # Matches
+
+    def _play_early(self, number: int, workers: Workers) -> None:
+        """Play a few matches on deals that are always the same and never those reported."""
+        settings = self._config.evaluation
+        rows = list(self._matches([settings.early_opponent], settings.early_deals, settings.early_seed, workers))
+        for row in rows:
+            self._write_row(number + 1, "early", row)
+        advantage = np.mean([row["advantage"] for row in rows])
+        self._result = f"{advantage:+.2f} among {settings.early_opponent}"
+
+    def _matches(self, opponents: list[str], deals: int, seed: int, workers: Workers) -> Iterator[Row]:
+        config = self._config
+        player = Player(self._folder.checkpoints / self._state.checkpoints[-1], self._kind)
+        return workers.in_order(
+            MatchWork(player, config.name, opponent, preset, size, deals, seed)
+            for opponent in opponents
+            for preset in config.presets
+            for size in config.sizes
+        )
+
+    def _report(self, workers: Workers) -> None:
+        """Play the reported matches, print their table and write it."""
+        config, settings = self._config, self._config.evaluation
+        print(f"trained for {self._state.seconds:.0f} s; now {settings.deals} deals a match that took no part in it")
+        rows: list[Row] = []
+        total = len(settings.opponents) * len(config.presets) * len(config.sizes)
+        with tqdm(desc="matches", total=total, unit=" match", dynamic_ncols=True, file=sys.stdout) as bar:
+            for row in self._matches(settings.opponents, settings.deals, settings.seed, workers):
+                rows.append(row)
+                self._write_row(len(config.labels.counts), "report", row)
+                bar.set_postfix_str(f"saved {row['advantage']:+.2f} among {row['field']} at {row['seats']} seats")
+                bar.update()
+        text = f"one {config.name} among a field, points per hand; saved = the field's own minus the policy's\n\n"
+        self._folder.write_table(text + table_of(rows), rows)
+        print(text + table_of(rows))
+        print(f"\nrun folder: {self._folder.path}")
+
+    def _write_row(self, number: int, stage: str, row: Row) -> None:
+        low, high = row["interval95"]
+        self._metrics.write(
+            self._seconds(), number, stage, seats=row["seats"], rules=f"{row['field']}-{row['rules']}",
+            advantage=round(row["advantage"], 4), low=round(low, 4), high=round(high, 4),
+        )  # fmt: skip
