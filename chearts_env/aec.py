@@ -5,7 +5,8 @@ What a user needs to know of it stands in `cancellation_hearts_v0`, its specific
 
 from __future__ import annotations
 
-from typing import Any, Final
+import copy
+from typing import Any, Final, Self
 
 import gymnasium
 import numpy as np
@@ -16,6 +17,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from chearts_env.batch import Reward, checked_reward, write_rewards
 from chearts_env.compiled import kernel
+from chearts_env.deal import checked_seed
 from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
 from chearts_env.game import Episode, Game, IllegalActionError, checked_episode
 from chearts_env.observation import OBSERVATION, bounds, decode, encode
@@ -73,6 +75,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         super().__init__()
         if rules is not None and options:
             raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
+        if rules is not None and not isinstance(rules, Rules):
+            raise ValueError(f"rules={rules!r} is not allowed: it must be Rules")
         self.rules = _rules_of(options) if rules is None else rules
         self._episode: Episode = episode
         checked_episode(episode)
@@ -115,9 +119,10 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         if given is not None:
             self._game = self._checked_game(given).copy()
         else:
+            checked = checked_seed(seed)
             if seed is not None or self._seeds is None:
-                self._seeds = np.random.default_rng(seed)
-            drawn = int(self._seeds.integers(2**64, dtype=np.uint64)) if seed is None else seed
+                self._seeds = np.random.default_rng(checked)
+            drawn = int(self._seeds.integers(2**64, dtype=np.uint64)) if seed is None else checked
             self._game = Game(self.rules, drawn, episode=self._episode)
         self.agents = self.possible_agents.copy()
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -206,6 +211,10 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
             return None
         return table_as_text(decode(self.game.observation(seat := self._seat_of[self.agent_selection])), seat)
 
+    def __copy__(self) -> Self:
+        """Return an independent environment: sharing a game would let one copy play the other's cards."""
+        return copy.deepcopy(self)
+
     def close(self) -> None:
         """Release nothing: there is nothing to release."""
 
@@ -228,7 +237,7 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         self._has_updated = True
         agent = raw.agent_selection
         is_dead = raw.terminations[agent] or raw.truncations[agent]
-        is_in_space = isinstance(action, int | np.integer) and 0 <= action < NUM_ACTIONS
+        is_in_space = (type(action) is int and 0 <= action < NUM_ACTIONS) or raw.action_space(agent).contains(action)
         if not (is_in_space or (action is None and is_dead)):
             raise AssertionError(
                 f"action is not in action space: {action!r} of {agent}, which has {raw.action_space(agent)}"
@@ -257,6 +266,10 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         """Return observation, reward since its last step, terminated, truncated and info of `agent_selection`."""
         return self.env.last(observe) if self._has_reset else super().last(observe)
 
+    def __copy__(self) -> Self:
+        """Return an independent environment."""
+        return copy.deepcopy(self)
+
     def __str__(self) -> str:
         """Return the environment's name."""
         return str(self.env)
@@ -279,9 +292,13 @@ def _checked_render_mode(render_mode: str | None) -> str | None:
 
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    if dtype is None or np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.int8)):
+    try:
+        checked = np.dtype(dtype)
+    except TypeError:
+        checked = None
+    if dtype is None or checked not in (np.float32, np.int8):
         raise ValueError(f"observation_dtype={dtype!r} is not allowed: it must be float32 or int8")
-    return np.dtype(dtype)
+    return checked
 
 
 def _observation_space(dtype: np.dtype[Any]) -> gymnasium.spaces.Dict:

@@ -62,7 +62,8 @@ def _candidate_bases() -> Iterator[Path]:
         yield Path(os.environ["XDG_CACHE_HOME"]) / "chearts_env"
     else:
         home = Path(os.path.expanduser("~"))
-        yield home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "chearts_env"
+        if home.is_absolute():  # "~" stays as it is where there is no home
+            yield home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "chearts_env"
     user = os.getuid() if hasattr(os, "getuid") else "user"
     yield Path(tempfile.gettempdir()) / f"chearts_env-{user}"
 

@@ -20,7 +20,7 @@ from chearts_env.engine import GOES_ON, is_legal, points_taken, step_table, writ
 from chearts_env.given_deal import set_table
 from chearts_env.observation import OBSERVATION, Observation, encode
 from chearts_env.rules import Rules
-from chearts_env.state import pack, read_array, unpack
+from chearts_env.state import damage_refused, pack, read_array, unpack
 from chearts_env.table import ADD_MOON, MASK, NOBODY, NUM_ACTIONS, OVER, PHASES, SUBTRACT_MOON, TABLE, new_tables
 
 Episode = Literal["game", "hand"]
@@ -365,10 +365,12 @@ class Game:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Read a state back; raises StateError if it is damaged or of another version."""
-        header, (table, sheet) = unpack("Game", data)
-        rules = Rules.from_dict(header["rules"])
-        changes = read_array(sheet, np.int64, (header["hands"], rules.num_players))
-        return cls._of_tables(rules, read_array(table, TABLE, (1,)), list(changes))
+        header, parts = unpack("Game", data)
+        with damage_refused("Game"):
+            table, sheet = parts
+            rules = Rules.from_dict(header["rules"])
+            changes = read_array(sheet, np.int64, (header["hands"], rules.num_players))
+            return cls._of_tables(rules, read_array(table, TABLE, (1,)), list(changes))
 
     def __getstate__(self) -> bytes:
         """Pickle as `to_bytes`, so that an incompatible version refuses it in the same words."""

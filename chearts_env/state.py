@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -44,19 +46,32 @@ def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], list[bytes]]:
         raise StateError(f"these {len(data)} bytes are damaged: their checksum is wrong or they are cut short")
     start = len(_MAGIC) + 4
     place = start + int.from_bytes(data[len(_MAGIC) : start], "little")
-    header = json.loads(data[start:place])
-    if (header["version"], header["layout"]) != (STATE_VERSION, _LAYOUT):
+    with damage_refused(kind):
+        header = json.loads(data[start:place])
+        version, layout, sizes = header["version"], header["layout"], list(header["sizes"])
+    if (version, layout) != (STATE_VERSION, _LAYOUT):
         raise StateError(
-            f"this state has version {header['version']} (layout {header['layout']}), and this chearts_env reads only "
+            f"this state has version {version} (layout {layout}), and this chearts_env reads only "
             f"version {STATE_VERSION} (layout {_LAYOUT}): read it with the version that wrote it"
         )
-    if header["kind"] != kind:
-        raise StateError(f"these bytes hold a {header['kind']}, not a {kind}")
+    if header.get("kind") != kind:
+        raise StateError(f"these bytes hold a {header.get('kind')}, not a {kind}")
     parts = []
-    for size in header["sizes"]:
+    for size in sizes:
         parts.append(data[place : place + size])
         place += size
     return header, parts
+
+
+@contextmanager
+def damage_refused(kind: str) -> Iterator[None]:
+    """Turn what goes wrong when a state is read, other than a StateError, into a StateError."""
+    try:
+        yield
+    except StateError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise StateError(f"these bytes are a damaged {kind}: {type(error).__name__} {error}") from error
 
 
 def read_array(data: bytes, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:

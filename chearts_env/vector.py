@@ -29,7 +29,7 @@ from chearts_env.game import Episode, Game, IllegalActionError, action_to_text, 
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE
 from chearts_env.rules import MAX_PLAYERS, Rules
 from chearts_env.shares import Shares
-from chearts_env.state import pack, read_array, unpack
+from chearts_env.state import damage_refused, pack, read_array, unpack
 from chearts_env.table import MASK, NUM_ACTIONS, TABLE, Tables, new_tables
 
 _CACHE_LINE: Final = 64
@@ -165,8 +165,9 @@ class VectorTables:
         self._begin()
 
     def _begin(self) -> None:
-        entropy = [self._seed, self._num_resets] if self._num_resets else self._seed
-        self.seeds[:] = np.random.SeedSequence(entropy).generate_state(len(self), np.uint64)
+        # The key keeps what follows from one seed apart from what another seed gives.
+        key = (self._num_resets,) if self._num_resets else ()
+        self.seeds[:] = np.random.SeedSequence(self._seed, spawn_key=key).generate_state(len(self), np.uint64)
         self.rewards[:] = 0
         self.terminations[:] = False
         self.truncations[:] = False
@@ -186,7 +187,7 @@ class VectorTables:
         chosen = self._checked_actions(actions)
         for illegal in self._shares.run(lambda begin, end: first_illegal(self._tables, chosen, begin, end)):
             if illegal != ALL_LEGAL:
-                raise IllegalActionError(self._why_illegal(int(illegal), int(chosen[illegal])))
+                raise IllegalActionError(self._why_illegal(int(illegal), int(np.asarray(actions)[illegal])))
         self._shares.run(
             lambda begin, end: step_all(
                 self._tables, chosen, begin, end, self._reward, self._seen, self._masks, self.movers,
@@ -202,8 +203,8 @@ class VectorTables:
             )
         if given.dtype.kind not in "iu":
             raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
-        if given.dtype == np.uint64 and given.max() >= NUM_ACTIONS:
-            raise IllegalActionError(self._why_illegal(int(given.argmax()), int(given.max())))
+        if given.dtype == np.uint64:  # some do not fit int64; any number that is no action stands for them
+            given = np.minimum(given, NUM_ACTIONS)
         return given.astype(np.int64, copy=False)
 
     def _why_illegal(self, place: int, action: int) -> str:
@@ -221,9 +222,9 @@ class VectorTables:
 
     def game(self, place: int) -> Game:
         """Return a `Game` that goes on from where a table stands; its score sheet begins here."""
-        table = self._tables[place : place + 1]
-        if len(table) != 1:
+        if not 0 <= place < len(self):
             raise IndexError(f"table {place} is out of range 0 … {len(self) - 1}")
+        table = self._tables[place : place + 1]
         return Game._of_tables(self.rules[place], np.array(table, copy=True), [])
 
     def copy(self) -> Self:
@@ -252,15 +253,16 @@ class VectorTables:
     @classmethod
     def from_bytes(cls, data: bytes, num_threads: int = 1) -> Self:
         """Read a state back; raises StateError if it is damaged or of another version."""
-        header, (table_bytes, *parts) = unpack("VectorTables", data)
-        distinct = [Rules.from_dict(options) for options in header["rules"]]
-        rules = [distinct[number] for number in header["rules_of_tables"]]
+        header, parts = unpack("VectorTables", data)
         tables = cls.__new__(cls)
-        records = read_array(table_bytes, TABLE, (len(rules),))
-        tables._init(records, rules, header["reward"], num_threads, None, None)
-        tables._seed, tables._num_resets = header["seed"], header["num_resets"]
-        for result, part in zip(tables._results(), parts, strict=True):
-            result[:] = read_array(part, result.dtype, result.shape)
+        with damage_refused("VectorTables"):
+            distinct = [Rules.from_dict(options) for options in header["rules"]]
+            rules = [distinct[number] for number in header["rules_of_tables"]]
+            records = read_array(parts[0], TABLE, (len(rules),))
+            tables._init(records, rules, header["reward"], num_threads, None, None)
+            tables._seed, tables._num_resets = header["seed"], header["num_resets"]
+            for result, part in zip(tables._results(), parts[1:], strict=True):
+                result[:] = read_array(part, result.dtype, result.shape)
         tables._show()
         return tables
 
@@ -274,9 +276,9 @@ class VectorTables:
 
 
 def _rules_of_tables(rules: Rules | Sequence[Rules], num_tables: int | None) -> list[Rules]:
-    choices = [rules] if isinstance(rules, Rules) else list(rules)
+    choices = [rules] if isinstance(rules, Rules) else list(rules) if isinstance(rules, Sequence) else []
     if not choices or not all(isinstance(choice, Rules) for choice in choices):
-        raise ValueError("rules= takes Rules, or a sequence of at least one of them")
+        raise ValueError(f"rules= takes Rules, or a sequence of at least one of them, not {rules!r}")
     if num_tables is None:
         num_tables = 4096 if isinstance(rules, Rules) else len(choices)
     if isinstance(num_tables, bool) or not isinstance(num_tables, int | np.integer) or num_tables < 1:
