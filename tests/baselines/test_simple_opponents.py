@@ -67,13 +67,13 @@ def test_low_card_settles_a_moon_by_subtracting():
 
 
 def test_random_legal_takes_each_allowed_action_equally_often():
-    """20,000 draws among 4 actions: 5,000 each, give or take four standard deviations."""
-    masks = np.zeros((20_000, 54), np.int8)
+    """4,000 draws among 4 actions: 1,000 each, give or take four standard deviations."""
+    masks = np.zeros((4_000, 54), np.int8)
     masks[:, [0, 7, 36, 53]] = 1
-    actions = RandomLegal().act(np.zeros((20_000, 1024), np.int8), masks, np.random.default_rng(1))
+    actions = RandomLegal().act(np.zeros((4_000, 1024), np.int8), masks, np.random.default_rng(1))
     chosen, counts = np.unique(actions, return_counts=True)
     assert chosen.tolist() == [0, 7, 36, 53]
-    assert (np.abs(counts - 5000) < 250).all()
+    assert (np.abs(counts - 1000) < 110).all()
 
 
 @pytest.mark.parametrize("name", list(BASELINES))
@@ -81,8 +81,8 @@ def test_random_legal_takes_each_allowed_action_equally_often():
 def test_opponent_is_legal_at_every_decision_and_the_same_for_the_same_stream(name, preset):
     """All sizes at once, forced decisions and moons included; VectorTables refuses whatever is not legal."""
     policy = policy_of(name)
-    tables = VectorTables([getattr(Rules, preset)(size) for size in range(6, 12)], 120, seed=11)
-    for step in range(280):
+    tables = VectorTables([getattr(Rules, preset)(size) for size in range(6, 12)], 36, seed=11)
+    for step in range(140):
         keys = np.arange(len(tables), dtype=np.uint64) + np.uint64(1000 * step)
         actions = policy.act(tables.observations, tables.action_masks, RowGenerator(keys))
         again = policy.act(tables.observations, tables.action_masks, RowGenerator(keys))
