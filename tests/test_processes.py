@@ -30,7 +30,11 @@ PLAY = """
 
 
 def run_python(
-    program: str, environment: dict[str, str | None] | None = None, path: Path = PACKAGE.parent, cwd: Path | None = None
+    program: str,
+    environment: dict[str, str | None] | None = None,
+    path: Path = PACKAGE.parent,
+    cwd: Path | None = None,
+    timeout: int = 600,
 ) -> str:
     """Run a program in a Python of its own and return what it prints; a variable set to None is unset."""
     # PYTHONSAFEPATH: otherwise the working folder would come before `path`.
@@ -41,7 +45,7 @@ def run_python(
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=timeout,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
@@ -84,10 +88,10 @@ def test_children_step_tables_with_threads_after_their_parent_did(method: str, t
                 tables = VectorTables(RULES, 9, seed=1, num_threads=2)
                 expected = step(tables)
                 queue = context.Queue()
-                children = [context.Process(target=child, args=(queue, tables)) for _ in range(2)]
+                children = [context.Process(target=child, args=(queue, tables), daemon=True) for _ in "ab"]
                 for each in children:
                     each.start()
-                results = [queue.get(timeout=120) for _ in children]
+                results = [queue.get(timeout=90) for _ in children]
                 for each in children:
                     each.join(60)
                 assert [each.exitcode for each in children] == [0, 0]
@@ -136,6 +140,37 @@ def test_a_child_of_a_child_steps_tables_with_threads() -> None:
         print("deep", flush=True)
     """
     assert run_python(program) == "deep\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts itself with a signal")
+def test_threads_are_waited_for_when_a_step_is_interrupted() -> None:
+    """Contract, kernels: after Ctrl-C no thread goes on writing into the tables, and the next step is a whole one."""
+    program = """
+        import os
+        import signal
+        import threading
+        import time
+        from chearts_env.shares import Shares
+
+        finished = []
+
+        def work(begin, end):
+            if begin == 0:  # the caller's own share is done first, so that it waits for the other
+                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            else:
+                time.sleep(1.0)
+                finished.append(begin)
+            return begin
+
+        shares = Shares(2, 2)
+        try:
+            shares.run(work)
+        except KeyboardInterrupt:
+            print("interrupted", finished)
+        for _ in range(3):
+            print(shares.run(lambda begin, end: (begin, end)))
+    """
+    assert run_python(program, timeout=60).splitlines() == ["interrupted [1]", *["[(0, 1), (1, 2)]"] * 3]
 
 
 # The cache
