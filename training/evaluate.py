@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from chearts_env.arena import Match, Policy, play_match
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS, Rules
-from training.checkpoint import versions
+from training.checkpoint import versions, write_whole
 from training.policy import policy_named
 
 Row = dict[str, Any]
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{asked.challenger} among {asked.field}; points per hand, low is good; saved = the field's minus its own")
     print(table_of(rows))
     if asked.json:
-        asked.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
+        write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
     return 130 if len(rows) < len(sizes) else 0
 
 
