@@ -107,10 +107,3 @@ def _flush(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file beside its place and rename it, so that it is never there by half."""
-    beside = path.with_name(path.name + ".unfinished")
-    beside.write_text(text, "utf-8")
-    beside.replace(path)

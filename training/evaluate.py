@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from chearts_env.arena import Match, Policy, play_match
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS, Rules
-from training.checkpoint import versions, write_whole
+from training.checkpoint import versions
 from training.policy import policy_named
 
 Row = dict[str, Any]
@@ -64,14 +64,17 @@ def row_of(match: Match, challenger: str, field: str, preset: str) -> Row:
     }
 
 
-def table_of(rows: Iterable[Row]) -> str:
+def table_of(rows: Sequence[Row]) -> str:
     """Return rows as a table in text, one line for each match."""
-    heading = f"{'field':<14}{'rules':<11}{'seats':>5}{'deals':>7}{'points':>8}{'field':>9}{'saved':>8}   95 % interval"
+    width = max([len(row["field"]) for row in rows], default=0) + 2
+    heading = (
+        f"{'field':<{width}}{'rules':<11}{'seats':>5}{'deals':>7}{'points':>8}{'field':>9}{'saved':>8}   95 % interval"
+    )
     lines = [heading, "-" * len(heading)]
     for row in rows:
         low, high = row["interval95"]
         lines.append(
-            f"{row['field']:<14}{row['rules']:<11}{row['seats']:>5}{row['deals']:>7}{row['points_challenger']:>8.2f}"
+            f"{row['field']:<{width}}{row['rules']:<11}{row['seats']:>5}{row['deals']:>7}{row['points_challenger']:>8.2f}"
             f"{row['points_field']:>9.2f}{row['advantage']:>+8.2f}   {low:+.2f} … {high:+.2f}"
         )
     return "\n".join(lines)
@@ -111,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{asked.challenger} among {asked.field}; points per hand, low is good; saved = the field's minus its own")
     print(table_of(rows))
     if asked.json:
-        write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
+        asked.json.write_text(json.dumps(rows, indent=2) + "\n", "utf-8")
     return 130 if len(rows) < len(sizes) else 0
 
 

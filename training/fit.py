@@ -25,8 +25,9 @@ _TRIAL_ROWS = 2048
 
 @dataclass
 class Progress:
-    """How far a fit has come; `loss` is relative to the variance of the labels, smoothed over about 50 batches."""
+    """How far a fit has come, `share` of the way; `loss` is relative to the variance of the last labels."""
 
+    share: float = 0.0
     batches: int = 0
     labels: int = 0
     loss: float = 1.0
@@ -95,13 +96,13 @@ class Fitter:
         network.train()
         order = np.empty(0, np.int64)
         while progress.batches < num_batches:
-            share = max(progress.batches / num_batches, (time.perf_counter() - began) / seconds)
-            if share >= 1:
+            progress.share = max(progress.batches / num_batches, (time.perf_counter() - began) / seconds)
+            if progress.share >= 1:
                 break
             if len(order) < batch_size:
                 order = rng.permutation(len(labels))
             rows, order = torch.from_numpy(order[:batch_size]), order[batch_size:]
-            progress.learning_rate = settings.learning_rate * (1 - share)
+            progress.learning_rate = settings.learning_rate * (1 - progress.share)
             for group in optimizer.param_groups:
                 group["lr"] = progress.learning_rate
             loss, variance = self._step(

@@ -16,6 +16,7 @@ from typing import Final
 
 import torch
 
+from baselines.names import policy_of
 from training.config import read_config
 from training.run_folder import RunFolder
 from training.trainer import Trainer
@@ -60,7 +61,10 @@ def _folder(asked: argparse.Namespace) -> RunFolder:
     if asked.resume is None:
         if asked.config is None:
             raise ValueError("a configuration is needed, such as configs/quick.yaml")
-        return RunFolder.create(asked.runs, read_config(asked.config, asked.overrides))
+        config = read_config(asked.config, asked.overrides)
+        for name in (*config.evaluation.opponents, config.evaluation.early_opponent):
+            policy_of(name)  # better refused now than when the training is over
+        return RunFolder.create(asked.runs, config)
     if asked.overrides:
         raise ValueError(f"{' '.join(asked.overrides)}: a run goes on with the settings it was begun with")
     if asked.resume:

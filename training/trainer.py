@@ -38,7 +38,11 @@ class Trainer:
         self._state = folder.state
         self._began = time.perf_counter() - self._state.seconds
         self._fitting: Network | None = None
+        self._share_fitted = 0.0
         self._result = "none yet"
+        if not folder.has_begun:
+            # So that there is something to play with from the first moment on.
+            self._save(self._fresh_network(0), "untrained")
 
     def run(self) -> None:
         """Do what is left to do."""
@@ -46,8 +50,6 @@ class Trainer:
         if state.is_finished:
             print((self._folder.path / "table.txt").read_text("utf-8"))
             return
-        if not self._folder.checkpoints.exists():
-            self._save(self._fresh_network(0), "untrained")
         print("preparing: compiling what is not compiled yet, trying which floating type is faster", flush=True)
         self._prepare()
         self._began = time.perf_counter() - state.seconds
@@ -71,8 +73,9 @@ class Trainer:
             self._folder.drop_labels()
 
     def save_what_there_is(self) -> Path:
-        """Save a network whose fit was interrupted; return the newest checkpoint."""
-        if self._fitting is not None:
+        """Save a network whose fit was interrupted, if it is the best there is; return the newest checkpoint."""
+        # A network less than half fitted plays worse than that of the round before.
+        if self._fitting is not None and (self._share_fitted > 0.5 or not self._state.checkpoints):
             self._save(self._fitting, "interrupted")
         return latest_checkpoint(self._folder.path)
 
@@ -187,6 +190,7 @@ class Trainer:
             def on_batch(progress: Progress) -> None:
                 nonlocal last_written
                 self._state.step = step_before + progress.batches
+                self._share_fitted = progress.share
                 self._tell(bar)
                 bar.update(progress.labels - bar.n)
                 if self._seconds() - last_written > _METRICS_EVERY:

@@ -137,6 +137,7 @@ def test_time_that_is_over_cuts_labels_and_epochs_short(tmp_path):
     [
         (["configs/none.yaml"], "there is no configuration"),
         ([], "a configuration is needed"),
+        (["configs/quick.yaml", "evaluation.opponents=[low]"], "unknown policy 'low': known are random_legal"),
         (["--resume", "nowhere"], "nowhere is no run folder"),
         (["--resume", "--runs", "nowhere"], "there is no unfinished run"),
     ],
