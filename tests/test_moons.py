@@ -140,3 +140,13 @@ def test_game_is_truncated_only_when_the_cap_comes_without_the_target(target_sco
     assert (game.phase, game.mover, game.is_truncated) == ("over", None, is_truncated)
     assert [int(score) for score in game.scores] == [0, 112, -3, 5, -3, 0, 0, 0]
     assert list(game.winners) == [2, 4]
+
+
+@pytest.mark.parametrize(("score", "is_over"), [(47, False), (48, True)])
+def test_game_ends_when_a_score_reaches_the_target_exactly(score: int, is_over: bool) -> None:
+    """A score of 48 and all 52 points make 100, the target; 47 and 52 do not reach it (R23)."""
+    options = {"num_players": 8, "set_aside": "no_live_card", "moon": "off", "target_score": 100, **NO_PASS}
+    scores = [0, score, 0, 0, 0, 0, 0, 0]
+    game, _ = play_hand(options, moon_deal(8), choose_moon, seed=15, scores=scores)
+    assert int(game.scores[SHOOTER]) == score + 52
+    assert (game.phase == "over", game.is_truncated) == (is_over, False)

@@ -187,7 +187,7 @@ def world_from_seat_0(watcher: Watcher, viewer: int, other: Game) -> World:
 @pytest.mark.parametrize("num_players", SIZES)
 def test_redeal_keeps_all_that_the_seat_knows_in_every_phase(num_players: int) -> None:
     """Observation, mask, sizes and everything public are the same in each world; no seat holds what it cannot."""
-    options = {"kitty_view": "winner", "first_trick_discard": "no_points", "target_score": 100}
+    options: dict[str, Any] = {"kitty_view": "winner", "first_trick_discard": "no_points", "target_score": 100}
     rng = np.random.default_rng(num_players)
     game = Game(Rules(num_players, **options), seed=num_players)
     watcher = Watcher(game)

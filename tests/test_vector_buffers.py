@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import os
-import pickle
-import random
 import subprocess
 import sys
 import textwrap
 import tracemalloc
-import zlib
 from collections.abc import Callable
 from multiprocessing import shared_memory
 from pathlib import Path
@@ -21,40 +16,13 @@ import numpy as np
 import pytest
 
 import chearts_env
-from chearts_env import Game, IllegalActionError, Rules, StateError, VectorTables
+from chearts_env import Game, IllegalActionError, Rules, VectorTables
 from chearts_env.cards import face_to_text
 from chearts_env.observation import OBSERVATION_SIZE
-from tests.sizes import fewer, moon_history, play, preferred, priorities, random_rules
+from tests.tables import everything, mixed_rules, played_tables, step_all
 
 PACKAGE = Path(chearts_env.__file__).resolve().parent
 NUM_ACTIONS = 54
-
-
-def mixed_rules(seed: int) -> list[Rules]:
-    """Draw rules of all sizes."""
-    rng = random.Random(seed)
-    return [random_rules(size, rng, target_score=100) for size in (6, 7, 8, 9, 10, 11)]
-
-
-def played_tables(num_tables: int = 6, num_steps: int = 40, **arguments: Any) -> VectorTables:
-    """Deal tables of all sizes and take some steps."""
-    tables = VectorTables(mixed_rules(1), num_tables, seed=2, **arguments)
-    step_all(tables, num_steps)
-    return tables
-
-
-def step_all(tables: VectorTables, num_steps: int, seed: int = 3) -> None:
-    """Take some steps that depend on nothing but the masks."""
-    for priority in priorities(num_steps, seed):
-        tables.step(preferred(tables.action_masks, priority))
-
-
-def everything(tables: VectorTables) -> list[bytes]:
-    """Write down all that tables show, and their state."""
-    shown: list[np.ndarray] = [tables.observations, tables.action_masks, tables.movers, tables.num_players]
-    shown.append(tables.rewards)
-    shown += [tables.terminations, tables.truncations, tables.final_scores, tables.seeds, tables.episode_seeds]
-    return [tables.to_bytes(), *(array.tobytes() for array in shown)]
 
 
 # Actions
@@ -385,193 +353,6 @@ def test_game_of_a_table_that_is_not_there_is_refused(place: int) -> None:
     """`VectorTables.game`: a table out of range is an IndexError, counted from the end or not."""
     with pytest.raises(IndexError, match=rf"table {place} is out of range 0 … 5"):
         played_tables().game(place)
-
-
-# Keeping
-
-
-@pytest.mark.parametrize(
-    "again",
-    [
-        lambda tables: tables.copy(),
-        copy.copy,
-        copy.deepcopy,
-        lambda tables: pickle.loads(pickle.dumps(tables)),
-        lambda tables: VectorTables.from_bytes(tables.to_bytes()),
-        lambda tables: VectorTables.from_bytes(tables.to_bytes(), num_threads=2),
-    ],
-    ids=["copy", "copy.copy", "deepcopy", "pickle", "bytes", "threads"],
-)
-@pytest.mark.parametrize("kind", ["hand", "game"])
-def test_copies_go_on_identically_and_alone(again: Callable[[VectorTables], VectorTables], kind: Any) -> None:
-    """Contract, determinism: copies carry the whole state, last results included, and share nothing."""
-    tables = VectorTables(mixed_rules(1), 6, seed=2, episode=kind, reward="relative")
-    tables.reset()
-    step_all(tables, fewer(333, 125))
-    other = again(tables)
-    before = everything(tables)
-    assert everything(other) == before
-    step_all(other, 40, seed=7)
-    assert everything(tables) == before  # nothing is shared
-    step_all(tables, 40, seed=7)
-    assert everything(tables) == everything(other)
-    for each in (tables, other):
-        each.reset()
-    assert everything(tables) == everything(other)
-    assert other.reward == "relative"
-    assert other.rules == tables.rules
-
-
-def test_copy_has_buffers_of_its_own_when_those_of_the_caller_were_used() -> None:
-    """Contract, public calls: two batches never write into one array."""
-    seen = np.zeros((6, OBSERVATION_SIZE), np.int8)
-    tables = played_tables(observations=seen)
-    other = tables.copy()
-    assert not np.shares_memory(other.observations, seen)
-    kept = seen.copy()
-    step_all(other, 5)
-    assert np.array_equal(seen, kept)
-
-
-@pytest.mark.parametrize("num_steps", [0, 7, 60])
-def test_tables_from_games_go_on_as_the_games_do(num_steps: int) -> None:
-    """`VectorTables.from_games`: mixed sizes, options and kinds of episode, each from where its game stands."""
-    rng = random.Random(num_steps)
-    games = []
-    for number, rules in enumerate(mixed_rules(9)):
-        game = Game(rules, seed=number, episode=("hand", "game")[number % 2])
-        for _ in range(num_steps):
-            game.step(rng.choice(game.legal_actions()))
-        games.append(game)
-    games.append(moon_history(8, rng).replay())
-    tables = VectorTables.from_games(games, reward="win")
-    assert tables.seeds.tolist() == [game.seed for game in games]
-    for priority in priorities(25, seed=8):
-        actions = preferred(tables.action_masks, priority)
-        tables.step(actions)
-        for place, game in enumerate(games):
-            if game.is_over:
-                continue
-            game.step(int(actions[place]))
-            assert tables.terminations[place] == game.is_over
-            if not game.is_over:
-                assert tables.movers[place] == game.mover
-                assert tables.observations[place].tobytes() == game.observation(int(tables.movers[place])).tobytes()
-
-
-def test_tables_from_games_share_nothing_with_the_games() -> None:
-    """`VectorTables.from_games`: copies of games; the games stay as they are."""
-    games = [Game(Rules(size), seed=size) for size in (6, 11)]
-    before = [game.to_bytes() for game in games]
-    tables = VectorTables.from_games(games)
-    step_all(tables, 20)
-    assert [game.to_bytes() for game in games] == before
-    lent = tables.game(0)
-    state = tables.to_bytes()
-    lent.step(lent.legal_actions()[0])
-    assert tables.to_bytes() == state
-
-
-def test_tables_from_games_are_refused_when_a_game_is_over_or_there_is_none() -> None:
-    """`VectorTables.from_games`: the message says which game."""
-    *_, over = play(Game(Rules(6, max_hands=1), seed=1), random.Random(1))
-    with pytest.raises(ValueError, match="game 1 is over"):
-        VectorTables.from_games([Game(seed=1), over])
-    with pytest.raises(ValueError, match="no games given"):
-        VectorTables.from_games([])
-
-
-# Damaged and foreign bytes
-
-
-def game_state() -> bytes:
-    """Write a game with two scored hands."""
-    game = Game(Rules(7), seed=1)
-    while game.hand_number < 2:
-        game.step(game.legal_actions()[0])
-    return game.to_bytes()
-
-
-STATES = [
-    pytest.param(Game.from_bytes, game_state, id="Game"),
-    pytest.param(VectorTables.from_bytes, lambda: played_tables().to_bytes(), id="VectorTables"),
-]
-
-
-def with_header(data: bytes, **changes: Any) -> bytes:
-    """Write another header into a state, checksum and all; a change to None leaves the entry out."""
-    length = int.from_bytes(data[8:12], "little")
-    header = json.loads(data[12 : 12 + length]) | changes
-    text = json.dumps({name: value for name, value in header.items() if value is not None}).encode()
-    body = data[:8] + len(text).to_bytes(4, "little") + text + data[12 + length : -4]
-    return body + zlib.crc32(body).to_bytes(4, "little")
-
-
-@pytest.mark.parametrize(("read", "state"), STATES)
-def test_damaged_states_are_refused_wherever_a_byte_is_wrong(
-    read: Callable[[bytes], Any], state: Callable[[], bytes]
-) -> None:
-    """Contract: one byte changed, some cut off or some too many: StateError, and never a wrong state."""
-    data = state()
-    rng = random.Random(5)
-    for place in [*range(20), *rng.sample(range(len(data)), fewer(200, 40)), *range(len(data) - 8, len(data))]:
-        damaged = bytearray(data)
-        damaged[place] ^= rng.randrange(1, 256)
-        with pytest.raises(StateError, match=r"not a state of chearts_env|damaged"):
-            read(bytes(damaged))
-    for length in [0, 1, 7, 8, 9, 11, 12, 15, 16, 100, len(data) // 2, len(data) - 4, len(data) - 1]:
-        with pytest.raises(StateError, match=r"not a state of chearts_env|damaged"):
-            read(data[:length])
-    for longer in (data + b"\0", data + data, b"\0" + data):
-        with pytest.raises(StateError):
-            read(longer)
-
-
-@pytest.mark.parametrize(("read", "state"), STATES)
-def test_states_of_another_version_or_layout_are_refused_with_both_versions_named(
-    read: Callable[[bytes], Any], state: Callable[[], bytes]
-) -> None:
-    """Contract: a state written by one version and read by an incompatible one is refused clearly."""
-    data = state()
-    assert read(with_header(data)) is not None
-    with pytest.raises(StateError, match=r"version 99 .*reads only version \d+"):
-        read(with_header(data, version=99))
-    with pytest.raises(StateError, match=r"layout 00000000.*reads only version \d+ \(layout"):
-        read(with_header(data, layout="00000000"))
-
-
-@pytest.mark.parametrize(("read", "state"), STATES)
-def test_states_with_a_broken_header_are_refused(read: Callable[[bytes], Any], state: Callable[[], bytes]) -> None:
-    """Contract: a header that lacks or misstates something is a StateError too, not a KeyError or a crash."""
-    data = state()
-    changes: list[dict[str, Any]] = [{name: None} for name in ("version", "layout", "kind", "sizes", "rules")]
-    changes += [{"sizes": [1, 2]}, {"sizes": []}, {"sizes": [10**9] * 6}]
-    for change in changes:
-        with pytest.raises(StateError):
-            read(with_header(data, **change))
-
-
-@pytest.mark.parametrize(("read", "state"), STATES)
-@pytest.mark.parametrize("wrong", [None, 5, "text", [1, 2], np.zeros(3)])
-def test_what_is_no_bytes_is_refused(read: Callable[[Any], Any], state: Callable[[], bytes], wrong: Any) -> None:
-    """Contract: the message says what was given."""
-    with pytest.raises(StateError, match=f"is read from bytes, not from {type(wrong).__name__}"):
-        read(wrong)
-
-
-def test_states_of_another_kind_are_refused() -> None:
-    """Contract: a game is not a batch of tables, nor the other way round."""
-    with pytest.raises(StateError, match="hold a Game, not a VectorTables"):
-        VectorTables.from_bytes(game_state())
-    with pytest.raises(StateError, match="hold a VectorTables, not a Game"):
-        Game.from_bytes(played_tables().to_bytes())
-
-
-def test_pickles_of_another_version_are_refused_like_bytes() -> None:
-    """Contract: unpickling refuses in the same words."""
-    game = Game(seed=1)
-    with pytest.raises(StateError, match="version 99"):
-        game.__setstate__(with_header(game.to_bytes(), version=99))
 
 
 @pytest.mark.parametrize(
