@@ -25,25 +25,36 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parent
+_FOLDERS: dict[Path, set[Path]] = {}  # what the kernels of each source may be made of
 
 
 def kernel(function: Function) -> Function:
     """Compile a function with Numba on its first call, without the GIL, cached on disk where that is possible."""
     source = Path(function.__code__.co_filename).resolve()
-    folder = cache_folder(source.parent) if source.is_file() else None
+    folder = cache_folder(_folders_behind(function, source)) if source.is_file() else None
     if folder is None:
         return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
     with _numba_cache_in(folder):
         return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
 
 
+def _folders_behind(function: Callable[..., Any], source: Path) -> frozenset[Path]:
+    """Return the folders of a kernel and of all kernels that its module has imported, however far off."""
+    folders = _FOLDERS.setdefault(source, {source.parent})
+    for value in list(function.__globals__.values()):
+        callee = getattr(value, "py_func", None)
+        if callee is not None:
+            folders |= _FOLDERS.get(Path(callee.__code__.co_filename).resolve(), set())
+    return frozenset(folders)
+
+
 @cache
-def cache_folder(source_folder: Path) -> str | None:
-    """Return the folder that holds the compiled kernels of a source folder, or None where nothing can be written.
+def cache_folder(source_folders: frozenset[Path]) -> str | None:
+    """Return the folder for the compiled kernels made of some folders' sources, None where nothing can be written.
 
     Tried in turn: `NUMBA_CACHE_DIR`, the user's cache folder, a private folder under the system's temporary one.
     """
-    name = _digest_of_sources(source_folder)
+    name = _digest_of_sources(source_folders)
     for base in _candidate_bases():
         folder = base / name
         if _is_private_and_writable(folder):
@@ -83,9 +94,9 @@ def _is_private_and_writable(folder: Path) -> bool:
         return False
 
 
-def _digest_of_sources(source_folder: Path) -> str:
+def _digest_of_sources(source_folders: frozenset[Path]) -> str:
     digest = hashlib.sha256()
-    for folder in sorted({_PACKAGE, source_folder}):
+    for folder in sorted(source_folders | {_PACKAGE}):
         for path in sorted(folder.glob("*.py")):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     switches = (

@@ -298,6 +298,8 @@ class Game:
     def act(self, action: int) -> int:
         """Do what `step` does, and return the engine's word on it: GOES_ON, HAND_SCORED, TERMINATED or TRUNCATED."""
         try:
+            if isinstance(action, bool | np.bool_):
+                raise TypeError
             number = operator.index(action)
         except TypeError:
             raise IllegalActionError(f"action {action!r} of seat {self.mover} is not a whole number") from None

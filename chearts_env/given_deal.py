@@ -13,11 +13,11 @@ from chearts_env.cards import NUM_COPIES, NUM_FACES, face_from_text, face_to_tex
 from chearts_env.compiled import kernel
 from chearts_env.deal import clear_hand, give_card, open_hand, seed_stream
 from chearts_env.engine import write_score_percents
-from chearts_env.rules import Rules
+from chearts_env.rules import LARGEST_CAP, Rules
 
 Counts = npt.NDArray[np.int8]
 
-_LARGEST_SCORE = 2**53
+_LOWEST_SCORE = -1_000_000_000
 
 
 def set_table(
@@ -36,7 +36,9 @@ def set_table(
     _refuse_third_copies(counts, kitty_counts)
     points = _checked_scores(rules, scores)
     dealer_seat = _whole(dealer, "dealer", 0, rules.num_players - 1)
-    last_hand = 2**53 if rules.max_hands is None else rules.max_hands - 1
+    # In a single hand the number is but a place in the pass cycle, and no cap applies.
+    is_single_hand = tables[0]["options"]["single_hand"]
+    last_hand = LARGEST_CAP if rules.max_hands is None or is_single_hand else rules.max_hands - 1
     number = _whole(hand_number, "hand_number", 0, last_hand)
     table = tables[0]
     table["public"]["dealer"] = dealer_seat
@@ -134,7 +136,7 @@ def _checked_scores(rules: Rules, scores: Sequence[int] | None) -> npt.NDArray[n
     if len(scores) != rules.num_players:
         raise ValueError(f"{len(scores)} scores for {rules.num_players} seats: one score for each seat is needed")
     points = [
-        _whole(score, f"the score of seat {seat}", -_LARGEST_SCORE, rules.target_score - 1)
+        _whole(score, f"the score of seat {seat}", _LOWEST_SCORE, rules.target_score - 1)
         for seat, score in enumerate(scores)
     ]
     return np.array(points, np.int64)

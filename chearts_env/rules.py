@@ -16,8 +16,10 @@ CARDS_PASSED: Final = 3
 MAX_PASS_OFFSET: Final = 5
 #: Longest `pass_cycle`; a table is one record of a fixed size.
 MAX_PASS_CYCLE: Final = 64
-LARGEST_TARGET: Final = 2**31 - 1
+#: Bounds that keep every score within 32 bits.
+LARGEST_TARGET: Final = 1_000_000_000
 LARGEST_MOON: Final = 1_000_000
+LARGEST_CAP: Final = 2**31 - 1
 SENSIBLE_TARGET: Final = 100  # R23
 
 CHOICES: Final[dict[str, tuple[str, ...]]] = {
@@ -65,7 +67,7 @@ class Rules:
         settle(self, "target_score", _whole(self.target_score, "target_score", 1, LARGEST_TARGET))
         settle(self, "moon_points", _whole(self.moon_points, "moon_points", 1, LARGEST_MOON))
         if self.max_hands is not None:
-            settle(self, "max_hands", _whole(self.max_hands, "max_hands", 1, LARGEST_TARGET, "None or "))
+            settle(self, "max_hands", _whole(self.max_hands, "max_hands", 1, LARGEST_CAP, "None or "))
         if not (isinstance(self.first_dealer, str) and self.first_dealer == "random"):
             last = self.num_players - 1
             settle(self, "first_dealer", _whole(self.first_dealer, "first_dealer", 0, last, "'random' or "))

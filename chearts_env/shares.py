@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
 Work = Callable[[int, int], Any]
 _STOP: Final = None
+_PATIENCE: Final = 0.001  # seconds between two looks at threads that finish after an interrupt
 
 
 class _Worker:
@@ -48,7 +50,8 @@ def _serve(worker: _Worker) -> None:
 def _stop(workers: list[_Worker]) -> None:
     for worker in workers:
         worker.work = _STOP
-        worker.start.release()
+        if worker.start.locked():
+            worker.start.release()
 
 
 class Shares:
@@ -68,20 +71,35 @@ class Shares:
             return [work(bounds[0], bounds[1])]
         if not self._workers or self._process != os.getpid():
             self._start_threads()
-        for place, worker in enumerate(self._workers, start=1):
-            worker.work, worker.begin, worker.end = work, bounds[place], bounds[place + 1]
-            worker.start.release()
         try:
+            for place, worker in enumerate(self._workers, start=1):
+                worker.work, worker.begin, worker.end = work, bounds[place], bounds[place + 1]
+                worker.start.release()
             results = [work(bounds[0], bounds[1])]
-        finally:
             for worker in self._workers:
                 worker.done.acquire()
+        except BaseException:  # Ctrl-C may come anywhere, and no thread may still write when the caller hears of it
+            self._let_go()
+            raise
         for worker in self._workers:
             error, worker.error = worker.error, None
             if error is not None:
                 raise error
             results.append(worker.result)
         return results
+
+    def _let_go(self) -> None:
+        """Wait until no thread is at work, through further interrupts, and part with them: locks may be astray."""
+        workers, self._workers = self._workers, []
+        for worker in workers:  # one may have its work and not yet its start
+            if worker.start.locked():
+                worker.start.release()
+        while any(worker.work is not None for worker in workers):
+            try:
+                time.sleep(_PATIENCE)
+            except KeyboardInterrupt:
+                continue
+        _stop(workers)
 
     def _start_threads(self) -> None:
         self._process = os.getpid()

@@ -205,7 +205,8 @@ class VectorTables:
             raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
         if given.dtype == np.uint64:  # some do not fit int64; any number that is no action stands for them
             given = np.minimum(given, NUM_ACTIONS)
-        return given.astype(np.int64, copy=False)
+        # One layout for all callers: another, or a read-only array, would compile the kernels anew.
+        return np.require(given, np.int64, ["C", "W"])
 
     def _why_illegal(self, place: int, action: int) -> str:
         try:

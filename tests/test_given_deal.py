@@ -136,3 +136,17 @@ def test_hand_number_at_the_cap_is_refused() -> None:
     hands, kitty = deal_text(6)
     with pytest.raises(ValueError, match=r"hand_number is 2; it must be a whole number 0 … 1"):
         Game.from_hands(Rules(max_hands=2), hands, kitty, hand_number=2)
+
+
+def test_single_hand_may_have_any_place_of_the_pass_cycle_whatever_the_cap() -> None:
+    """R8, R25: in a single hand the number only chooses the pass; a hand that was drawn can be given again."""
+    hands, kitty = deal_text(6)
+    rules = Rules(max_hands=1)
+    assert Game.from_hands(rules, hands, kitty, hand_number=1, episode="hand").pass_offset == -1
+
+
+def test_bool_is_no_action() -> None:
+    """`True` is not 1: Game refuses what VectorTables refuses."""
+    game = Game(Rules(), seed=1)
+    with pytest.raises(ValueError, match="True"):
+        game.step(True)

@@ -311,6 +311,27 @@ def test_change_in_another_file_takes_effect_despite_a_warm_cache(
 
 
 @pytest.mark.jit
+def test_change_in_a_folder_two_calls_away_takes_effect_despite_a_warm_cache(tmp_path: Path) -> None:
+    """Contract, known traps: kernels outside the package may call each other across folders, as opponents do."""
+    imports = {"first": "second", "second": "third", "third": None}
+    for name, callee in imports.items():
+        (tmp_path / name).mkdir()
+        imported = f"from {callee} import {callee}\n" if callee else ""
+        body = f"{callee}(number)" if callee else "number + 1"
+        source = (
+            f"from chearts_env.compiled import kernel\n{imported}\n\n@kernel\ndef {name}(number):\n    return {body}\n"
+        )
+        (tmp_path / name / f"{name}.py").write_text(source)
+    folders = [str(tmp_path / name) for name in imports]
+    program = f"import sys\nsys.path[:0] = {folders!r}\nfrom first import first\nprint(first(1))\n"
+    environment: dict[str, str | None] = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": None}
+    assert run_python(program, environment) == run_python(program, environment) == "2\n"
+    third = tmp_path / "third" / "third.py"
+    third.write_text(third.read_text().replace("number + 1", "number + 5"))
+    assert run_python(program, environment) == "6\n"
+
+
+@pytest.mark.jit
 def test_bounds_checks_are_in_force_when_the_cache_is_warm_without_them(tmp_path: Path) -> None:
     """Contract, known traps: a warm cache must not switch `NUMBA_BOUNDSCHECK=1` off."""
     (tmp_path / "reading.py").write_text(
@@ -328,9 +349,9 @@ def test_bounds_checks_are_in_force_when_the_cache_is_warm_without_them(tmp_path
         try:
             read(np.zeros(3), 3)
         except IndexError:
-            print("checked", cache_folder(Path({str(tmp_path)!r})))
+            print("checked", cache_folder(frozenset([Path({str(tmp_path)!r})])))
         else:
-            print("unchecked", cache_folder(Path({str(tmp_path)!r})))
+            print("unchecked", cache_folder(frozenset([Path({str(tmp_path)!r})])))
     """
     environment: dict[str, str | None] = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": None}
     without, folder = run_python(program, environment | {"NUMBA_BOUNDSCHECK": None}).split()
