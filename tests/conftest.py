@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import signal
 
 import pytest
 
 SHOWN = ("numpy", "numba", "gymnasium", "pettingzoo", "torch")
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and so all that they start would.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
