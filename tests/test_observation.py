@@ -148,8 +148,8 @@ def test_observations_are_within_bounds_at_every_step_under_every_option(num_pla
     ("scores", "target", "expected"),
     [
         ([0, 1, -1, 74, 75, 149], 150, [0, 1, -1, 49, 50, 99]),
-        ([-190, -191, -1000, -(10**12), 0, 0], 150, [-127, -127, -127, -127, 0, 0]),
-        ([10**9, 0, 5 * 10**8, 0, 0, 0], 2 * 10**9, [50, 0, 25, 0, 0, 0]),
+        ([-190, -191, -1000, -(10**9), 0, 0], 150, [-127, -127, -127, -127, 0, 0]),
+        ([5 * 10**8, 0, 25 * 10**7, 0, 0, 0], 10**9, [50, 0, 25, 0, 0, 0]),
     ],
 )
 def test_scores_are_shown_in_percent_of_the_target_when_near_far_and_negative(
