@@ -77,7 +77,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
             raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
         if rules is not None and not isinstance(rules, Rules):
             raise ValueError(f"rules={rules!r} is not allowed: it must be Rules")
-        self.rules = _rules_of(options) if rules is None else rules
+        self.rules = Rules(**options) if rules is None else rules
         self._episode: Episode = episode
         checked_episode(episode)
         self._reward = checked_reward(reward)
@@ -158,10 +158,11 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         seat = self._seat_of.get(agent)
         if seat is None:
             raise ValueError(f"no agent {agent!r}: the agents are {', '.join(self.possible_agents)}")
+        game = self.game
         is_over = self.terminations.get(agent, True) or self.truncations[agent]
         seen = np.empty(1, OBSERVATION)
         mask = np.empty(1, MASK)
-        _observe(self.game._tables, seat, is_over, seen, mask)
+        _observe(game._tables, seat, is_over, seen, mask)
         vector = seen.view(np.int8)
         return {
             "observation": vector if self._dtype == np.int8 else vector.astype(self._dtype),
@@ -170,11 +171,12 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
 
     def step(self, action: Any) -> None:
         """Act for `agent_selection`; None for an agent whose episode is over."""
+        game = self.game
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        status = self.game.act(action)
+        status = game.act(action)
         self._cumulative_rewards[agent] = 0.0
         if self._is_paid:
             self._clear_rewards()
@@ -237,7 +239,9 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         self._has_updated = True
         agent = raw.agent_selection
         is_dead = raw.terminations[agent] or raw.truncations[agent]
-        is_in_space = (type(action) is int and 0 <= action < NUM_ACTIONS) or raw.action_space(agent).contains(action)
+        is_in_space = (type(action) is int and 0 <= action < NUM_ACTIONS) or (
+            not isinstance(action, bool) and raw.action_space(agent).contains(action)
+        )
         if not (is_in_space or (action is None and is_dead)):
             raise AssertionError(
                 f"action is not in action space: {action!r} of {agent}, which has {raw.action_space(agent)}"
@@ -273,14 +277,6 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
     def __str__(self) -> str:
         """Return the environment's name."""
         return str(self.env)
-
-
-def _rules_of(options: dict[str, Any]) -> Rules:
-    unknown = [option for option in options if option not in Rules.__dataclass_fields__]
-    if unknown:
-        known = ", ".join(name for name in Rules.__dataclass_fields__ if name != "_")
-        raise ValueError(f"unknown option {unknown[0]}={options[unknown[0]]!r}; the options of Rules are {known}")
-    return Rules(**options)
 
 
 def _checked_render_mode(render_mode: str | None) -> str | None:

@@ -18,7 +18,7 @@ from chearts_env.compiled import kernel
 from chearts_env.deal import begin_episode, checked_seed
 from chearts_env.engine import GOES_ON, is_legal, points_taken, step_table, write_mask
 from chearts_env.given_deal import set_table
-from chearts_env.observation import OBSERVATION, Observation, encode
+from chearts_env.observation import OBSERVATION, Knowledge, Observation, encode
 from chearts_env.rules import Rules
 from chearts_env.state import damage_refused, pack, read_array, unpack
 from chearts_env.table import ADD_MOON, MASK, NOBODY, NUM_ACTIONS, OVER, PHASES, SUBTRACT_MOON, TABLE, new_tables
@@ -46,6 +46,14 @@ def checked_episode(episode: str) -> bool:
     if episode not in EPISODES:
         raise ValueError(f"episode={episode!r} is not allowed: it must be one of {', '.join(map(repr, EPISODES))}")
     return episode == "hand"
+
+
+def _checked_rules(rules: Rules | None) -> Rules:
+    if rules is None:
+        return Rules()
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules={rules!r} is not allowed: it must be Rules")
+    return rules
 
 
 @kernel
@@ -85,9 +93,7 @@ class Game:
 
     def __init__(self, rules: Rules | None = None, seed: int | None = None, *, episode: Episode = "game") -> None:
         """Shuffle and deal the first hand."""
-        self.rules = Rules() if rules is None else rules
-        if not isinstance(self.rules, Rules):
-            raise ValueError(f"rules={rules!r} is not allowed: it must be Rules")
+        self.rules = _checked_rules(rules)
         self._adopt(new_tables([self.rules], checked_episode(episode)), [])
         _begin(self._tables, np.uint64(checked_seed(seed)))
 
@@ -110,16 +116,17 @@ class Game:
         or as 52 counts. `hand_number` from 0 decides the pass (R8); `scores`, in points, are those before this hand;
         `seed` decides the later deals. Raises ValueError for a deal that cannot be, naming seat and card.
         """
-        rules = Rules() if rules is None else rules
+        rules = _checked_rules(rules)
         single_hand = checked_episode(episode)
         tables = new_tables([rules], single_hand)
         set_table(tables, rules, hands, kitty, dealer, hand_number, scores, checked_seed(seed))
         return cls._of_tables(rules, tables, [])
 
     @classmethod
-    def from_observation(cls, observation: Observation, rng: np.random.Generator) -> Self:
-        """Return a full game that the seat which sees this observation, (O,) int8, cannot rule out; it sits in seat 0.
+    def from_observation(cls, observation: npt.NDArray[Any] | Knowledge, rng: np.random.Generator) -> Self:
+        """Return a full game that the seat which sees this observation cannot rule out; it sits in seat 0.
 
+        `observation` is a vector, (O,) of any dtype, or what `decode` made of one.
         Its target score is 100, so that scores are the percents shown; the score sheet is empty. See `redeal`.
         """
         rules, tables = knowledge.redeal_observation(observation, rng)
@@ -340,9 +347,11 @@ class Game:
         return seen.view(np.int8)
 
     def redeal(self, seat: int, rng: np.random.Generator) -> Self:
-        """Return a new game in which all that a seat cannot know is drawn again, every way it cannot rule out alike.
+        """Return a new game in which all that a seat cannot know is drawn again.
 
-        Its past stays as it was seen, its future deals are drawn from `rng` too. See `chearts_env.knowledge`.
+        Every way in which the unseen physical cards may lie is equally likely; so a world counts double for each face
+        whose two unseen copies lie apart. Its past stays as it was seen, its future deals are drawn from `rng` too. See
+        `chearts_env.knowledge`.
         """
         tables = knowledge.redeal(self._tables, self._checked_seat(seat), rng)
         return self._of_tables(self.rules, tables, list(self._sheet))

@@ -10,9 +10,11 @@ the physical cards may lie, of those the seat cannot rule out, is equally likely
   (R12); one that opened with a point card (R10), or discarded one in the first trick under `no_points` (R11), holds
   nothing but point cards.
 
-How likely the other seats were to play as they did is not weighed. The draw is exact up to the rounding of doubles: it
-counts the ways by classes of cards (`worlds.py`) and never rejects. Cards that other seats passed among themselves are
-drawn among what their receivers hold or have played, every three alike.
+The two copies of a face are two physical cards. Told apart only by their faces, as players see them, worlds are
+therefore not all alike: one counts `2**k` times for the k faces whose two unseen copies lie in different places, as it
+does when cards are dealt. How likely the other seats were to play as they did is not weighed. The draw is exact up to
+the rounding of doubles: it counts the ways by classes of cards (`worlds.py`) and never rejects. Cards that other seats
+passed among themselves are drawn among what their receivers hold or have played, every three alike.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from chearts_env.cards import FACE_SUIT, NUM_COPIES, NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.deal import next_word, seed_stream
 from chearts_env.engine import ALL_CARDS, HEARTS_ONLY, POINT_CARDS
-from chearts_env.observation import NUM_PHASES, OBSERVATION, OBSERVATION_SIZE, Observation, decode
+from chearts_env.observation import NUM_PHASES, OBSERVATION, Knowledge, decode
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
 from chearts_env.table import MAX_KITTY, NOBODY, PASS, Tables, new_tables
 from chearts_env.worlds import count_ways, draw_cards, draw_subset, note_constraints
@@ -45,31 +47,29 @@ def redeal(tables: Tables, viewer: int, rng: np.random.Generator, num_worlds: in
     return worlds
 
 
-def redeal_observation(observation: Observation, rng: np.random.Generator, num_worlds: int = 1) -> tuple[Rules, Tables]:
-    """Return full tables, shape (num_worlds,), that the seat which sees this observation, (O,) int8, cannot rule out.
+def redeal_observation(
+    observation: npt.NDArray[Any] | Knowledge, rng: np.random.Generator, num_worlds: int = 1
+) -> tuple[Rules, Tables]:
+    """Return full tables, shape (num_worlds,), that the seat which sees this observation cannot rule out.
 
-    The viewer is seat 0; `rules_shown` gives the rules, which come first. Raises ValueError for anything else.
+    `observation` is a vector, (O,) of any dtype, or what `decode` made of one. The viewer is seat 0. The rules that
+    `rules_shown` gives come first. Raises ValueError for anything else.
     """
-    given = np.ascontiguousarray(observation)
-    if given.shape != (OBSERVATION_SIZE,) or given.dtype != np.int8:
-        raise ValueError(
-            f"an observation has shape ({OBSERVATION_SIZE},) and dtype int8, not {given.shape} and {given.dtype}"
-        )
-    rules = rules_shown(given)
+    knowledge = observation if isinstance(observation, Knowledge) else decode(observation)
+    rules = rules_shown(knowledge)
     view = new_tables([rules], single_hand=False)
-    _view_of_observation(given.view(OBSERVATION), view)
+    _view_of_observation(knowledge.observation.view(OBSERVATION), view)
     worlds = np.repeat(view, num_worlds)
     _deal_all_unseen(worlds, 0, _stream_from(rng))
     return rules, worlds
 
 
-def rules_shown(observation: Observation) -> Rules:
-    """Return the rules that an observation shows.
+def rules_shown(knowledge: Knowledge) -> Rules:
+    """Return the rules that a decoded observation shows.
 
     The target score is 100, so that scores are the percents shown; later hands pass as this one does, the cap counts
     from this hand on.
     """
-    knowledge = decode(observation)
     return Rules(
         knowledge.num_players,
         target_score=100,
@@ -81,6 +81,8 @@ def rules_shown(observation: Observation) -> Rules:
 
 
 def _stream_from(rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng={rng!r} is not allowed: it must be a numpy.random.Generator")
     stream = np.zeros(4, np.uint64)
     _start(stream, np.uint64(rng.integers(2**64, dtype=np.uint64)))
     return stream

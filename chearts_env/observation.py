@@ -1,5 +1,9 @@
 """What a seat sees: one list of fields gives the layout, the encoder's offsets, the decoder and the documentation.
 
+The list is the record type `OBSERVATION`, which takes in the records of a table that are shown as they stand; names,
+places and sizes are read off it, and `_MEANINGS` adds range and meaning to each (a missing one fails at import). A test
+keeps a digest of the whole list beside the version.
+
 An observation is a flat int8 vector of `OBSERVATION_SIZE` entries, the same for every table size and all rule options.
 Seats are relative to the viewer: 0 = me, 1 = my left, and so on; rows of absent seats are zero. It begins with eleven
 *seat rows* of `SEAT_ENTRIES` entries, row k about relative seat k, and goes on with what concerns the table or the
@@ -272,11 +276,17 @@ class Knowledge:
 
 
 def decode(observation: npt.NDArray[Any]) -> Knowledge:
-    """Return what the seat that sees an observation, (O,) numbers, knows. Raises ValueError for another shape."""
+    """Return what the seat that sees an observation, (O,) numbers of any dtype, knows. Raises ValueError otherwise."""
     given = np.asarray(observation)
-    if given.shape != (OBSERVATION_SIZE,):
-        raise ValueError(f"an observation has shape ({OBSERVATION_SIZE},), not {given.shape}")
-    vector = np.array(given, np.int8)
+    if given.shape != (OBSERVATION_SIZE,) or given.dtype.kind not in "iuf":
+        raise ValueError(
+            f"an observation has shape ({OBSERVATION_SIZE},) and holds numbers, not {given.dtype} of {given.shape}"
+        )
+    vector = given.astype(np.int8)
+    if given.dtype != np.int8 and not np.array_equal(vector, given):
+        raise ValueError(
+            f"these {given.dtype} numbers are no observation: some are not whole, or not within -128 … 127"
+        )
     if not field_values(vector, "size").any():
         raise ValueError("these numbers are no observation: they name no table size")
 

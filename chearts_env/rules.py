@@ -5,10 +5,14 @@ The values of the options that are words stand once, in `CHOICES`, default first
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 import warnings
-from dataclasses import KW_ONLY, asdict, dataclass
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Set
+from dataclasses import KW_ONLY, asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
 
 MIN_PLAYERS: Final = 6
 MAX_PLAYERS: Final = 11
@@ -35,6 +39,26 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+_Class = TypeVar("_Class", bound=type)
+
+
+def _refusing_unknown_options(cls: _Class) -> _Class:
+    """Have a dataclass answer an option it does not know with a ValueError that names those it does."""
+    made_by_dataclass = cls.__init__  # type: ignore[misc] # no subclass is involved
+
+    @functools.wraps(made_by_dataclass)
+    def init(self: Any, *values: Any, **options: Any) -> None:
+        known = [field.name for field in fields(cls)]
+        for option, value in options.items():
+            if option not in known:
+                raise ValueError(f"unknown option {option}={value!r}; the options of Rules are {', '.join(known)}")
+        made_by_dataclass(self, *values, **options)
+
+    cls.__init__ = init  # type: ignore[misc]
+    return cls
+
+
+@_refusing_unknown_options
 @dataclass(frozen=True)
 class Rules:
     """The options of one game; defaults are the card page's. Raises ValueError for a value that is not allowed.
@@ -81,7 +105,7 @@ class Rules:
         if self.target_score < SENSIBLE_TARGET:
             warnings.warn(
                 f"target_score={self.target_score} is below {SENSIBLE_TARGET}, the sensible minimum (RULES.md R23)",
-                stacklevel=3,
+                stacklevel=_levels_to_the_caller(),
             )
 
     @classmethod
@@ -129,6 +153,15 @@ class Rules:
 PRESETS: Final = ("card_page", "classic", "bicycle")
 
 
+def _levels_to_the_caller() -> int:
+    """Return the stack level of the line outside this package that asked for the rules; a warning points there."""
+    inside = (str(Path(__file__).parent), "<string>")  # a dataclass's own __init__ stands in "<string>"
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(inside):
+        level, frame = level + 1, frame.f_back
+    return level - 1
+
+
 def _whole(value: object, option: str, low: int, high: int, besides: str = "") -> int:
     try:
         if isinstance(value, bool):
@@ -146,7 +179,7 @@ def _whole(value: object, option: str, low: int, high: int, besides: str = "") -
 def _checked_pass_cycle(value: object, num_players: int) -> tuple[int, ...]:
     # Offsets go up to 5 either way, and a table of 6 makes each of them another seat than one's own (R8).
     allowed = f"a tuple of 1 … {MAX_PASS_CYCLE} whole numbers {-MAX_PASS_OFFSET} … {MAX_PASS_OFFSET}, 0 = no pass"
-    if isinstance(value, str | bytes):
+    if isinstance(value, str | bytes | Set | Mapping):  # no order, or no numbers
         raise ValueError(f"pass_cycle={value!r} is not allowed: it must be {allowed}")
     try:
         offsets: tuple[Any, ...] = tuple(value)  # type: ignore[arg-type]

@@ -69,7 +69,8 @@ class VectorTables:
     Attributes that `step` writes in place: `observations` (B, O) int8, `action_masks` (B, 54) int8, `movers` (B,) int8,
     `rewards` (B, 11) float32 by seat, `terminations` and `truncations` (B,) bool, `final_scores` (B, 11) int32 points
     by seat, valid where an episode has just ended. `num_players` (B,) int8 and `seeds` (B,) uint64 (each slot's first
-    deal) change with `reset` at most.
+    deal) change with `reset` at most. `Game(rules, seed=int(tables.seeds[i]))` deals the cards slot i was dealt first;
+    with the same `episode=` it is the same in all.
     """
 
     def __init__(
@@ -153,7 +154,7 @@ class VectorTables:
 
     @property
     def episode_seeds(self) -> npt.NDArray[np.uint64]:
-        """Seed of each table's current episode, (B,) uint64: `Game(rules, seed, episode=...)` deals the same."""
+        """Seed of each table's current episode, (B,) uint64: `Game(rules, seed, episode=...)` begins the same."""
         return self._tables["hidden"]["seed"].copy()
 
     def reset(self, seed: int | None = None) -> None:

@@ -150,3 +150,11 @@ def test_bool_is_no_action() -> None:
     game = Game(Rules(), seed=1)
     with pytest.raises(ValueError, match="True"):
         game.step(True)
+
+
+def test_arguments_of_a_wrong_kind_are_named() -> None:
+    """Bad input gets a clear error, not an AttributeError of ours."""
+    with pytest.raises(ValueError, match="rules=8 is not allowed"):
+        Game.from_hands(8, deal_text(8)[0])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="None for 6 seats"):
+        Game.from_hands(Rules(), None)  # type: ignore[arg-type]

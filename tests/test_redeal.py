@@ -278,8 +278,12 @@ def test_redeal_from_an_observation_refuses_what_is_none() -> None:
     """Bad input is named with what is allowed."""
     with pytest.raises(ValueError, match="shape"):
         redeal_observation(np.zeros(7, np.int8), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="int8"):
+    with pytest.raises(ValueError, match="name no table size"):
         redeal_observation(np.zeros(1024, np.float32), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="not whole"):
+        redeal_observation(np.full(1024, 0.5), np.random.default_rng(0))
+    with pytest.raises(ValueError, match=r"rng=5 .* Generator"):
+        Game(Rules(6), seed=0).redeal(0, 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="seat 6 is out of range"):
         Game(Rules(6), seed=0).redeal(6, np.random.default_rng(0))
 
@@ -308,7 +312,9 @@ def test_game_from_an_observation_shows_that_observation_and_goes_on() -> None:
             game.step(int(rng.choice(game.legal_actions())))
         assert game.mover is not None
         seen = game.observation(game.mover)
-        world = Game.from_observation(seen, rng)
+        forms = (seen, seen.astype(np.float32), decode(seen))
+        world, *others = (Game.from_observation(form, np.random.default_rng(1)) for form in forms)
+        assert [other.to_bytes() for other in others] == [world.to_bytes()] * 2
         assert np.array_equal(world.observation(0), seen)
         assert np.array_equal(world.action_mask(), game.action_mask())
         assert world.rules.hearts_break == "heart"

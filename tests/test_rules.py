@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import chearts_env.rules
-from chearts_env import Rules
+from chearts_env import Rules, cancellation_hearts_v0
 from chearts_env.rules import CHOICES
 
 RULES_PAGE = Path(chearts_env.rules.__file__).with_name("RULES.md")
@@ -79,6 +79,7 @@ def test_rules_refuse_a_word_that_is_not_allowed(option: str, value: Any) -> Non
         ({"pass_cycle": (1, 6)}, ["pass_cycle[1]=6", "-5 … 5"]),
         ({"pass_cycle": "left"}, ["pass_cycle='left'"]),
         ({"pass_cycle": 1}, ["pass_cycle=1"]),
+        ({"pass_cycle": {1, 0}}, ["pass_cycle={", "a tuple"]),
         ({"pass_cycle": (1, 0.5)}, ["pass_cycle[1]=0.5"]),
         ({"pass_cycle": (1,) * 65}, ["pass_cycle=", "1 … 64"]),
     ],
@@ -119,3 +120,20 @@ def test_rules_come_back_from_json_and_pickle() -> None:
 def test_pass_goes_round_its_cycle(hand_number: int, offset: int) -> None:
     """R8: first hand to the left, second to the right, and so on in turn."""
     assert Rules(pass_cycle=(1, -1, 0)).pass_offset(hand_number) == offset
+
+
+@pytest.mark.parametrize("make", [Rules, Rules.card_page, Rules.classic, Rules.bicycle])
+def test_rules_refuse_an_option_they_do_not_know(make: Any) -> None:
+    """ValueError names the option, the value and the options there are, whichever way rules are made."""
+    with pytest.raises(ValueError, match=r"unknown option tricks=3; .*num_players, .*moon_points"):
+        make(6, tricks=3)
+    with pytest.raises(ValueError, match="unknown option _=1"):
+        make(6, _=1)
+
+
+@pytest.mark.parametrize("make", [Rules, Rules.card_page, Rules.classic, Rules.bicycle, cancellation_hearts_v0.raw_env])
+def test_warning_points_at_the_line_that_asked_for_it(make: Any) -> None:
+    """R23: the warning of a low target names the caller's file, not one of ours."""
+    with pytest.warns(UserWarning, match="target_score=50") as warned:
+        make(target_score=50)
+    assert [warning.filename for warning in warned] == [__file__]

@@ -6,15 +6,35 @@ A key that is not here is refused, and the nearest right one named.
 from __future__ import annotations
 
 import difflib
+import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS, Rules
+
+_LEAST: Final = {
+    "network.width": 1,
+    "network.num_layers": 1,
+    "labels.tables": 1,
+    "labels.passes": 0,
+    "labels.playouts": 1,
+    "labels.crowded_weight": 1,
+    "fit.epochs": 1,
+    "fit.epochs_between": 1,
+    "fit.batch_size": 1,
+    "fit.weight_decay": 0,
+    "evaluation.deals": 2,  # an interval needs two
+    "evaluation.early_deals": 2,
+    "evaluation.seed": 0,
+    "evaluation.early_seed": 0,
+}
+_ABOVE_ZERO: Final = ("labels.plays", "fit.learning_rate", "fit.clip", "fit.points_per_unit")
 
 
 @dataclass
@@ -102,10 +122,22 @@ class Config:
         for name in ("explore", "self_play", "network_playouts"):
             share = getattr(self.labels, name)
             _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")
-        for name in ("tables", "playouts", "crowded_weight"):
-            _refuse(getattr(self.labels, name) < 1, f"labels.{name}", getattr(self.labels, name), "at least 1")
-        for name in ("epochs", "epochs_between", "batch_size"):
-            _refuse(getattr(self.fit, name) < 1, f"fit.{name}", getattr(self.fit, name), "at least 1")
+        _refuse(not self.seconds < math.inf, "seconds", self.seconds, "a finite number")
+        _refuse(self.seed < 0, "seed", self.seed, "0 or more")
+        _refuse(
+            not re.fullmatch(r"\w[\w.-]*", self.name), "name", self.name, "letters, digits, and . _ - after the first"
+        )
+        opponents = self.evaluation.opponents
+        _refuse(not opponents, "evaluation.opponents", opponents, "at least one name")
+        sections = {"network": self.network, "labels": self.labels, "fit": self.fit, "evaluation": self.evaluation}
+        for key, least in _LEAST.items():
+            section, _, name = key.partition(".")
+            value = getattr(sections[section], name)
+            _refuse(not value >= least, key, value, f"at least {least}")
+        for key in _ABOVE_ZERO:
+            section, _, name = key.partition(".")
+            value = getattr(sections[section], name)
+            _refuse(not 0 < value < math.inf, key, value, "above 0")
 
     def rules(self) -> list[Rules]:
         """Return the rules of every preset and size that the run is about."""

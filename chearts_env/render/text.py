@@ -48,7 +48,8 @@ def _heading(knowledge: Knowledge, number_of: list[int]) -> str:
 
 def _rules_line(knowledge: Knowledge) -> str:
     broken = "hearts are broken" if knowledge.hearts_broken else "hearts are not broken"
-    cap = "" if knowledge.hands_left is None else f"; {knowledge.hands_left} hands left"
+    left = knowledge.hands_left
+    cap = "" if left is None else "; the last hand" if left == 1 else f"; {left} hands left, this one included"
     return f"Set aside: {knowledge.options['set_aside']}; {broken}{cap}"
 
 
