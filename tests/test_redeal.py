@@ -282,7 +282,7 @@ def test_redeal_from_an_observation_refuses_what_is_none() -> None:
         redeal_observation(np.zeros(1024, np.float32), np.random.default_rng(0))
     with pytest.raises(ValueError, match="not whole"):
         redeal_observation(np.full(1024, 0.5), np.random.default_rng(0))
-    with pytest.raises(ValueError, match=r"rng=5 .* Generator"):
+    with pytest.raises(ValueError, match=r"rng=5 .*Generator"):
         Game(Rules(6), seed=0).redeal(0, 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="seat 6 is out of range"):
         Game(Rules(6), seed=0).redeal(6, np.random.default_rng(0))
