@@ -19,7 +19,7 @@ from chearts_env.batch import Reward, checked_reward, write_rewards
 from chearts_env.compiled import kernel
 from chearts_env.deal import checked_seed
 from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
-from chearts_env.game import Episode, Game, IllegalActionError, checked_episode
+from chearts_env.game import Episode, Game, IllegalActionError, checked_episode, checked_rules
 from chearts_env.observation import OBSERVATION, bounds, decode, encode
 from chearts_env.render.text import table_as_text
 from chearts_env.rules import Rules
@@ -75,9 +75,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         super().__init__()
         if rules is not None and options:
             raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
-        if rules is not None and not isinstance(rules, Rules):
-            raise ValueError(f"rules={rules!r} is not allowed: it must be Rules")
-        self.rules = Rules(**options) if rules is None else rules
+        self.rules = Rules(**options) if rules is None else checked_rules(rules)
         self._episode: Episode = episode
         checked_episode(episode)
         self._reward = checked_reward(reward)

@@ -303,11 +303,15 @@ def _take_pile(table: Any, seat: int) -> None:
 
 @kernel
 def _take_kitty(table: Any, taker: int) -> None:
-    # R18; `kitty_view` says who sees its cards from now on.
+    if table.options.shown.kitty_size > 0:  # R18
+        table.public.kitty_taker = taker
+        show_kitty(table, taker)
+
+
+@kernel
+def show_kitty(table: Any, taker: int) -> None:
+    """Show the kitty's cards to the seats that see them from the moment it is taken (R18, `kitty_view`)."""
     options = table.options
-    if options.shown.kitty_size == 0:
-        return
-    table.public.kitty_taker = taker
     for seat in range(options.num_players):
         if options.shown.kitty_view == _ALL_SEE or (options.shown.kitty_view == _WINNER_SEES and seat == taker):
             place = 0

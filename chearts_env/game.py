@@ -48,7 +48,8 @@ def checked_episode(episode: str) -> bool:
     return episode == "hand"
 
 
-def _checked_rules(rules: Rules | None) -> Rules:
+def checked_rules(rules: Rules | None) -> Rules:
+    """Return rules, the default ones for None; raises ValueError for anything else."""
     if rules is None:
         return Rules()
     if not isinstance(rules, Rules):
@@ -93,7 +94,7 @@ class Game:
 
     def __init__(self, rules: Rules | None = None, seed: int | None = None, *, episode: Episode = "game") -> None:
         """Shuffle and deal the first hand."""
-        self.rules = _checked_rules(rules)
+        self.rules = checked_rules(rules)
         self._adopt(new_tables([self.rules], checked_episode(episode)), [])
         _begin(self._tables, np.uint64(checked_seed(seed)))
 
@@ -116,7 +117,7 @@ class Game:
         or as 52 counts. `hand_number` from 0 decides the pass (R8); `scores`, in points, are those before this hand;
         `seed` decides the later deals. Raises ValueError for a deal that cannot be, naming seat and card.
         """
-        rules = _checked_rules(rules)
+        rules = checked_rules(rules)
         single_hand = checked_episode(episode)
         tables = new_tables([rules], single_hand)
         set_table(tables, rules, hands, kitty, dealer, hand_number, scores, checked_seed(seed))

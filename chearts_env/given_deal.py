@@ -90,14 +90,9 @@ def _counts_of(cards: Any, whose: str) -> Counts:
 
 
 def _checked_hands(rules: Rules, hands: Sequence[Any] | npt.NDArray[Any]) -> Counts:
-    if isinstance(hands, str) or not hasattr(hands, "__len__") or len(hands) != rules.num_players:
-        given = (
-            "one text"
-            if isinstance(hands, str)
-            else f"{len(hands)} hands"
-            if hasattr(hands, "__len__")
-            else f"{hands!r}"
-        )
+    has_hands = hasattr(hands, "__len__") and not isinstance(hands, str)
+    if not has_hands or len(hands) != rules.num_players:
+        given = f"{len(hands)} hands" if has_hands else "one text" if isinstance(hands, str) else f"{hands!r}"
         raise ValueError(f"{given} for {rules.num_players} seats: a list with one hand for each seat is needed")
     counts = np.stack([_counts_of(hand, f"the hand of seat {seat}") for seat, hand in enumerate(hands)])
     for seat, size in enumerate(counts.sum(axis=1)):

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from chearts_env.cards import FACE_SUIT, NUM_COPIES, NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.deal import next_word, seed_stream
-from chearts_env.engine import ALL_CARDS, HEARTS_ONLY, POINT_CARDS
+from chearts_env.engine import ALL_CARDS, HEARTS_ONLY, POINT_CARDS, show_kitty
 from chearts_env.observation import NUM_PHASES, OBSERVATION, Knowledge, decode
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
 from chearts_env.table import MAX_KITTY, NOBODY, PASS, Tables, new_tables
@@ -40,9 +40,9 @@ _NUM_BOXES: Final = _KITTY_BOX + 1
 
 def redeal(tables: Tables, viewer: int, rng: np.random.Generator, num_worlds: int = 1) -> Tables:
     """Return full tables, shape (num_worlds,), that a seat of the one table in `tables` cannot rule out."""
-    worlds = np.repeat(tables[:1], num_worlds)
-    for place in range(num_worlds):
-        _forget(worlds[place : place + 1], viewer)
+    view = tables[:1].copy()
+    _forget(view, viewer)
+    worlds = np.repeat(view, num_worlds)
     _deal_all_unseen(worlds, viewer, _stream_from(rng))
     return worlds
 
@@ -278,15 +278,8 @@ def _lay_world(table: Any, viewer: int, located: Any, room: Any, cards: Any) -> 
                 table.private[box].hand[face] += 1
                 table.private[box].suits[FACE_SUIT[face]] += 1
     taker = table.public.kitty_taker
-    if taker != NOBODY and table.options.shown.kitty_view != 0:
-        place = 0
-        for face in range(NUM_FACES):
-            for _ in range(table.hidden.kitty[face]):
-                table.private[taker].kitty_cards[place] = face + 1
-                place += 1
-        if table.options.shown.kitty_view == 2:
-            for seat in range(table.options.num_players):
-                table.private[seat].kitty_cards[:] = table.private[taker].kitty_cards
+    if taker != NOBODY:
+        show_kitty(table, taker)
 
 
 @kernel

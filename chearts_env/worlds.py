@@ -120,7 +120,6 @@ def count_ways(unseen: Any, classes: Any, group_room: Any, group_allows: Any) ->
         end -= group_room[group]
     left_after = end
     for group in range(num_groups - 1, -1, -1):
-        stride = num_states
         for kind in range(num_classes - 1, -1, -1):
             stride = 1
             for lower in range(kind):

@@ -1,8 +1,8 @@
 """Compiled players of one table: they carry hands on between the decisions that a network makes.
 
 The two simple ones choose as `baselines.random_legal` and `baselines.low_card` do, a test says so. They are written
-here again because a compiled kernel's cache watches the folder of its caller and `chearts_env` only: a kernel of
-`baselines` called from here could change unnoticed.
+again for playouts because those opponents act on observations and masks, and writing both at every step of a playout
+would cost more than the step.
 """
 
 from __future__ import annotations
