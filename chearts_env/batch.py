@@ -11,10 +11,12 @@ import numpy as np
 
 from chearts_env.compiled import kernel
 from chearts_env.deal import begin_episode, next_word
-from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, is_legal, step_table, write_mask
+from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, step_table, write_mask
 from chearts_env.observation import encode
 from chearts_env.prefetch import fetch_soon
 from chearts_env.rules import MAX_PLAYERS
+from chearts_env.table import NUM_ACTIONS
+from chearts_env.tickets import STOP, await_other, load, store
 
 Reward = Literal["points", "relative", "win"]
 REWARDS: Final = ("points", "relative", "win")
@@ -58,19 +60,20 @@ def write_rewards(options: Any, public: Any, status: int, reward: int, rewards: 
 
 
 @kernel
-def first_illegal(tables: Any, actions: Any, begin: int, end: int) -> int:
-    """Return the first table of a share whose action is not legal, ALL_LEGAL if there is none."""
-    for b in range(begin, end):
-        if not is_legal(tables[b], actions[b]):
+def first_illegal(legal: Any, actions: Any) -> int:
+    """Return the first table whose action, any integer, its mask does not allow, ALL_LEGAL if there is none."""
+    for b in range(legal.shape[0]):
+        if actions[b] < 0 or actions[b] >= NUM_ACTIONS or legal[b].legal[actions[b]] == 0:
             return b
     return ALL_LEGAL
 
 
 @kernel
-def _show_table(table: Any, observation: Any, mask: Any) -> int:
+def _show_table(table: Any, observation: Any, mask: Any, legal: Any) -> int:
     mover = table.public.mover
     private = table.private[mover]
     write_mask(table.options, table.public, private, mask)
+    write_mask(table.options, table.public, private, legal)
     encode(table.options, table.public, private, mover, observation)
     return mover  # type: ignore[no-any-return]
 
@@ -79,16 +82,17 @@ def _show_table(table: Any, observation: Any, mask: Any) -> int:
 def step_all(
     tables: Any,
     actions: Any,
-    begin: int,
-    end: int,
     reward: int,
     observations: Any,
     masks: Any,
+    legal: Any,
     movers: Any,
     rewards: Any,
     terminations: Any,
     truncations: Any,
     final_scores: Any,
+    begin: int,
+    end: int,
 ) -> None:
     """Take legal actions, start new episodes where one ended, and show each table to its mover."""
     for b in range(begin, end):
@@ -107,7 +111,39 @@ def step_all(
                     final_scores[b, seat] = table.public.scores[seat]
                 stream = table.hidden.stream
                 begin_episode(table, next_word(stream) << np.uint64(32) | next_word(stream))
-        movers[b] = _show_table(table, observations[b], masks[b])
+        movers[b] = _show_table(table, observations[b], masks[b], legal[b])
+
+
+@kernel
+def serve_steps(
+    tables: Any,
+    actions: Any,
+    reward: int,
+    observations: Any,
+    masks: Any,
+    legal: Any,
+    movers: Any,
+    rewards: Any,
+    terminations: Any,
+    truncations: Any,
+    final_scores: Any,
+    tickets: Any,
+    worker: int,
+    patience: int,
+    begin: int,
+    end: int,
+) -> None:
+    """Step a share for each new ticket, as `step_all` does, until none has come for a while."""
+    done = load(tickets, worker)
+    ticket = await_other(tickets, 0, done, patience)
+    while ticket not in (done, STOP):
+        step_all(
+            tables, actions, reward, observations, masks, legal, movers,
+            rewards, terminations, truncations, final_scores, begin, end,
+        )  # fmt: skip
+        done = ticket
+        store(tickets, worker, done)
+        ticket = await_other(tickets, 0, done, patience)
 
 
 @kernel
@@ -118,10 +154,10 @@ def begin_all(tables: Any, seeds: Any) -> None:
 
 
 @kernel
-def show_all(tables: Any, observations: Any, masks: Any, movers: Any) -> None:
+def show_all(tables: Any, observations: Any, masks: Any, legal: Any, movers: Any) -> None:
     """Write what the mover of every table sees."""
     for b in range(tables.shape[0]):
-        movers[b] = _show_table(tables[b], observations[b], masks[b])
+        movers[b] = _show_table(tables[b], observations[b], masks[b], legal[b])
 
 
 @kernel

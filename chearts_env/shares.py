@@ -1,8 +1,8 @@
 """Threads that each take a share of the tables. They know nothing of the game, and little of each other.
 
 Ordinary Python threads that compute without the GIL: no second OpenMP runtime beside torch's, and a forked child, which
-has none of its parent's threads, simply starts its own. A handshake of two locks a thread costs a few microseconds,
-where a pool's queue and future cost ten times that.
+has none of its parent's threads, simply starts its own. While one piece of work follows another they hand it over in
+compiled code, in well under a microsecond; a thread that waits longer goes to sleep.
 """
 
 from __future__ import annotations
@@ -14,96 +14,104 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final
 
-Work = Callable[[int, int], Any]
-_STOP: Final = None
-_PATIENCE: Final = 0.001  # seconds between two looks at threads that finish after an interrupt
+import numba
+
+from chearts_env.tickets import PATIENCE, STOP, all_done, ask, new_tickets, store
+
+#: Does a share once: `work(begin, end)`.
+Work = Callable[[int, int], None]
+#: Does a share for each new ticket, hands each in, and returns when none has come for a while:
+#: `serve(tickets, worker, patience, begin, end)`.
+Serve = Callable[[Any, int, int, int, int], None]
+
+_PAUSE: Final = 0.00005  # seconds between two looks at threads that take long, on a machine with too few cores
+# Uncompiled threads only get in each other's way.
+_PATIENCE: Final = 1 if numba.config.DISABLE_JIT else PATIENCE
 
 
 class _Worker:
-    """One thread's mailbox: what to do, on which share, and what came of it."""
+    """What a thread and its caller share beside the tickets."""
 
     def __init__(self) -> None:
-        self.work: Work | None = _STOP
-        self.begin = 0
-        self.end = 0
-        self.result: Any = None
+        self.awake = threading.Event()
         self.error: BaseException | None = None
-        self.start = threading.Lock()
-        self.done = threading.Lock()
-        self.start.acquire()
-        self.done.acquire()
 
 
-def _serve(worker: _Worker) -> None:
+def _run_worker(worker: _Worker, place: int, tickets: Any, serve: Serve, begin: int, end: int) -> None:
     while True:
-        worker.start.acquire()
-        if worker.work is _STOP:
-            return
         try:
-            worker.result = worker.work(worker.begin, worker.end)
+            serve(tickets, place, _PATIENCE, begin, end)
         except BaseException as error:  # handed to the caller, who raises it
             worker.error = error
-        worker.work = None
-        worker.done.release()
+            store(tickets, place, tickets[0, 0])
+        if tickets[0, 0] == STOP:
+            return
+        worker.awake.clear()
+        if tickets[0, 0] == tickets[place, 0]:  # looked at once more: who asks looks at `awake` afterwards
+            worker.awake.wait()
 
 
-def _stop(workers: list[_Worker]) -> None:
+def _wake(workers: list[_Worker]) -> None:
     for worker in workers:
-        worker.work = _STOP
-        if worker.start.locked():
-            worker.start.release()
+        if not worker.awake.is_set():
+            worker.awake.set()
+
+
+def _stop(tickets: Any, workers: list[_Worker]) -> None:
+    ask(tickets, STOP)
+    _wake(workers)
 
 
 class Shares:
-    """Runs one function on all of `num_items` things, each thread on its share; the caller's thread takes the first."""
+    """Does one kind of work on all of `num_items` things, each thread its share; the caller's thread the first."""
 
-    def __init__(self, num_items: int, num_threads: int) -> None:
-        """Split the things evenly; threads start with the first `run`."""
+    def __init__(self, num_items: int, num_threads: int, work: Work, serve: Serve) -> None:
+        """Split the things evenly; threads start with the first `run`. Neither function may hold the `Shares`."""
         num_shares = min(num_threads, num_items)
         self._bounds = [num_items * share // num_shares for share in range(num_shares + 1)]
+        self._work = work
+        self._serve = serve
         self._workers: list[_Worker] = []
         self._process = os.getpid()
 
-    def run(self, work: Work) -> list[Any]:
-        """Return `work(begin, end)` of every share, in order; raises what the first failing share raised."""
-        bounds = self._bounds
-        if len(bounds) == 2:
-            return [work(bounds[0], bounds[1])]
+    def run(self) -> None:
+        """Do all shares; raises what the first failing share raised, when no thread is at work any more."""
+        if len(self._bounds) == 2:
+            return self._work(self._bounds[0], self._bounds[1])
         if not self._workers or self._process != os.getpid():
             self._start_threads()
         try:
-            for place, worker in enumerate(self._workers, start=1):
-                worker.work, worker.begin, worker.end = work, bounds[place], bounds[place + 1]
-                worker.start.release()
-            results = [work(bounds[0], bounds[1])]
-            for worker in self._workers:
-                worker.done.acquire()
-        except BaseException:  # Ctrl-C may come anywhere, and no thread may still write when the caller hears of it
-            self._let_go()
-            raise
+            ask(self._tickets, self._tickets[0, 0] + 1)
+            _wake(self._workers)
+            self._work(self._bounds[0], self._bounds[1])
+        finally:
+            self._wait()
         for worker in self._workers:
             error, worker.error = worker.error, None
             if error is not None:
                 raise error
-            results.append(worker.result)
-        return results
+        return None
 
-    def _let_go(self) -> None:
-        """Wait until no thread is at work, through further interrupts, and part with them: locks may be astray."""
-        workers, self._workers = self._workers, []
-        for worker in workers:  # one may have its work and not yet its start
-            if worker.start.locked():
-                worker.start.release()
-        while any(worker.work is not None for worker in workers):
+    def _wait(self) -> None:
+        """Wait for all threads, through Ctrl-C too: none may still write when the caller hears of it."""
+        interrupt: BaseException | None = None
+        while True:
             try:
-                time.sleep(_PATIENCE)
-            except KeyboardInterrupt:
-                continue
-        _stop(workers)
+                while not all_done(self._tickets, self._tickets[0, 0], _PATIENCE):
+                    _wake(self._workers)  # an interrupt may have come before this was done
+                    time.sleep(_PAUSE)
+                break
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def _start_threads(self) -> None:
         self._process = os.getpid()
         self._workers = [_Worker() for _ in self._bounds[2:]]
-        for worker in self._workers:
-            threading.Thread(target=_serve, args=(worker,), name="tables", daemon=True).start()
-        weakref.finalize(self, _stop, self._workers)
+        self._tickets = new_tickets(len(self._workers))
+        for place, worker in enumerate(self._workers, start=1):
+            share = self._bounds[place], self._bounds[place + 1]
+            arguments = (worker, place, self._tickets, self._serve, *share)
+            threading.Thread(target=_run_worker, args=arguments, name="tables", daemon=True).start()
+        weakref.finalize(self, _stop, self._tickets, self._workers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from chearts_env.batch import (
     checked_reward,
     first_illegal,
     gather_hands,
+    serve_steps,
     show_all,
     step_all,
 )
@@ -133,6 +135,8 @@ class VectorTables:
         self._tables[:] = tables
         self.rules = tuple(rules)
         self._masks = self.action_masks.view(MASK)[:, 0]
+        # What `step` checks actions by: the caller may write into `action_masks`, and never into these.
+        self._legal = _aligned_zeros((num_tables,), MASK)
         self._seen = self.observations.view(OBSERVATION)[:, 0]
         self.movers = np.zeros(num_tables, np.int8)
         self.num_players = np.array([each.num_players for each in rules], np.int8)
@@ -141,7 +145,15 @@ class VectorTables:
         self.truncations = np.zeros(num_tables, np.bool_)
         self.final_scores = np.zeros((num_tables, MAX_PLAYERS), np.int32)
         self.seeds = np.zeros(num_tables, np.uint64)
-        self._shares = Shares(num_tables, self._num_threads)
+        self._actions = np.zeros(num_tables, np.int64)
+        self._shares = self._new_shares()
+
+    def _new_shares(self) -> Shares:
+        buffers = (
+            self._tables, self._actions, self._reward, self._seen, self._masks, self._legal, self.movers,
+            self.rewards, self.terminations, self.truncations, self.final_scores,
+        )  # fmt: skip
+        return Shares(len(self), self._num_threads, partial(step_all, *buffers), partial(serve_steps, *buffers))
 
     def __len__(self) -> int:
         """Return the number of tables."""
@@ -177,7 +189,7 @@ class VectorTables:
         self._show()
 
     def _show(self) -> None:
-        show_all(self._tables, self._seen, self._masks, self.movers)
+        show_all(self._tables, self._seen, self._masks, self._legal, self.movers)
 
     def step(self, actions: npt.NDArray[Any] | Sequence[int]) -> None:
         """Act for the mover of every table, (B,) whole numbers.
@@ -185,18 +197,13 @@ class VectorTables:
         Raises ValueError for a wrong shape or dtype and IllegalActionError, naming the first table, for an action that
         is not legal; all are checked before any table changes.
         """
-        chosen = self._checked_actions(actions)
-        for illegal in self._shares.run(lambda begin, end: first_illegal(self._tables, chosen, begin, end)):
-            if illegal != ALL_LEGAL:
-                raise IllegalActionError(self._why_illegal(int(illegal), int(np.asarray(actions)[illegal])))
-        self._shares.run(
-            lambda begin, end: step_all(
-                self._tables, chosen, begin, end, self._reward, self._seen, self._masks, self.movers,
-                self.rewards, self.terminations, self.truncations, self.final_scores,
-            )
-        )  # fmt: skip
+        self._take_actions(actions)
+        illegal = first_illegal(self._legal, self._actions)
+        if illegal != ALL_LEGAL:
+            raise IllegalActionError(self._why_illegal(int(illegal), int(np.asarray(actions)[illegal])))
+        self._shares.run()
 
-    def _checked_actions(self, actions: npt.NDArray[Any] | Sequence[int]) -> npt.NDArray[np.int64]:
+    def _take_actions(self, actions: npt.NDArray[Any] | Sequence[int]) -> None:
         given = np.asarray(actions)
         if given.shape != (len(self),):
             raise ValueError(
@@ -206,8 +213,7 @@ class VectorTables:
             raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
         if given.dtype == np.uint64:  # some do not fit int64; any number that is no action stands for them
             given = np.minimum(given, NUM_ACTIONS)
-        # One layout for all callers: another, or a read-only array, would compile the kernels anew.
-        return np.require(given, np.int64, ["C", "W"])
+        self._actions[:] = given
 
     def _why_illegal(self, place: int, action: int) -> str:
         try:

@@ -32,6 +32,7 @@ ROOMS = (
     "knowledge",
     "game",
     "prefetch",  # tells the processor which memory comes next
+    "tickets",  # numbers that threads leave for one another
     "batch",  # the loops over many tables; serves `vector` and `aec`
     "shares",  # threads that each take a share of the tables
     "vector",

@@ -141,37 +141,6 @@ def test_a_child_of_a_child_steps_tables_with_threads() -> None:
     assert run_python(program) == "deep\n"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="interrupts itself with a signal")
-def test_threads_are_waited_for_when_a_step_is_interrupted() -> None:
-    """Contract, kernels: after Ctrl-C no thread goes on writing into the tables, and the next step is a whole one."""
-    program = """
-        import os
-        import signal
-        import threading
-        import time
-        from chearts_env.shares import Shares
-
-        finished = []
-
-        def work(begin, end):
-            if begin == 0:  # the caller's own share is done first, so that it waits for the other
-                threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-            else:
-                time.sleep(1.0)
-                finished.append(begin)
-            return begin
-
-        shares = Shares(2, 2)
-        try:
-            shares.run(work)
-        except KeyboardInterrupt:
-            print("interrupted", finished)
-        for _ in range(3):
-            print(shares.run(lambda begin, end: (begin, end)))
-    """
-    assert run_python(program, timeout=60).splitlines() == ["interrupted [1]", *["[(0, 1), (1, 2)]"] * 3]
-
-
 # The cache
 
 SMALL_KERNEL = """

@@ -78,6 +78,22 @@ def test_illegal_card_is_refused_with_its_table_seat_and_card_before_anything_ch
         assert everything(tables) == before
 
 
+def test_what_the_caller_writes_into_the_masks_permits_nothing() -> None:
+    """Contract, `step`: the masks tell what is legal, they do not decide it, though they are the caller's to write."""
+    tables = played_tables()
+    illegal = np.flatnonzero(tables.action_masks[5] == 0)[0]
+    actions = tables.action_masks.argmax(axis=1)
+    actions[5] = illegal
+    tables.action_masks[:] = 1
+    before = tables.to_bytes()
+    with pytest.raises(IllegalActionError, match="table 5"):
+        tables.step(actions)
+    assert tables.to_bytes() == before
+    tables.action_masks[:] = 0
+    actions[5] = tables.game(5).legal_actions()[0]
+    tables.step(actions)
+
+
 def test_first_table_is_named_when_several_actions_are_too_large_for_a_signed_integer() -> None:
     """`VectorTables.step`: the message names the first table, whatever the dtype and however wrong the others."""
     tables = played_tables()
