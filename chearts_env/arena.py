@@ -11,18 +11,21 @@ by their protocol only, and no rule of the game.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.game import Game, IllegalActionError, action_to_text
+from chearts_env.game import Game
 from chearts_env.rules import Rules
-from chearts_env.table import NUM_ACTIONS
-from chearts_env.vector import VectorTables
+from chearts_env.seating import Played, Policy, RowGenerator, Watch, mixed, play_seated, sub_keys
+
+__all__ = [
+    "NORMAL_95", "NUM_TABLES", "Match", "Played", "Policy", "RowGenerator", "Watch",
+    "deal_seeds", "joined", "mean_interval", "mixed", "moon_shooters", "play_deals", "play_match", "play_seated",
+]  # fmt: skip
 
 #: Half the width of a 95 % interval in standard errors.
 NORMAL_95: Final = 1.959964
@@ -31,54 +34,6 @@ NUM_TABLES: Final = 4096
 
 _DEAL_STREAM: Final = 0
 _PLAYER_STREAM: Final = 1
-_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
-
-Actions = npt.NDArray[np.integer[Any]]
-
-
-class Policy(Protocol):
-    """Anything that chooses actions from what seats see and may do."""
-
-    def act(
-        self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
-    ) -> Actions:
-        """Return one allowed action for each row, (N,), given (N, O) observations and (N, 54) masks.
-
-        Chance comes from `rng` only. Rows are seats of different hands: nothing may be remembered from call to call.
-        """
-        ...
-
-
-class RowGenerator(np.random.Generator):
-    """The generator that a policy is handed: row i of what `random` draws comes from row i's own stream.
-
-    So a hand is played alike whatever hands are played beside it. That holds for `random(N)` and `random((N, ...))`
-    with N the number of rows; other methods work, from a stream that all rows of the call share.
-    """
-
-    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
-        """Start one stream for each key, (N,) uint64."""
-        super().__init__(np.random.PCG64(int(keys[0]) if len(keys) else 0))
-        self._keys = keys
-        self._num_drawn = 0
-
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return uniform numbers in [0, 1), as `numpy.random.Generator.random` does."""
-        shape = () if size is None else tuple(np.atleast_1d(size).tolist())
-        if not shape or shape[0] != len(self._keys) or out is not None:
-            return super().random(size, dtype, out)
-        width = int(np.prod(shape[1:]))
-        places = np.arange(self._num_drawn, self._num_drawn + width, dtype=np.uint64)
-        self._num_drawn += width
-        words = mixed(self._keys[:, None] + (places + np.uint64(1)) * _GOLDEN)
-        return ((words >> np.uint64(11)) * 2.0**-53).astype(dtype).reshape(shape)
-
-
-def mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return 64-bit words scrambled one by one (the finaliser of SplitMix64): neighbours give unrelated words."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def deal_seeds(seed: int, num_deals: int) -> npt.NDArray[np.uint64]:
@@ -190,98 +145,51 @@ def play_match(
     *,
     num_tables: int = NUM_TABLES,
     on_deals: Callable[[int], object] = lambda num_deals: None,
+    watch: Watch | None = None,
 ) -> Match:
     """Play a match over `num_deals` deals, at least two, and return its `Match`.
 
     About `num_tables` tables are stepped together; the number does not change the result of policies whose answer for a
-    row does not depend on the other rows. `on_deals` is told after each batch how many more deals are finished. Raises
-    IllegalActionError, naming policy, seat and action, for an action that a mask excludes.
+    row does not depend on the other rows. `on_deals` is told after each batch how many more deals are finished, `watch`
+    of every step. Raises IllegalActionError, naming policy, seat and action, for an action that a mask excludes.
     """
     if num_deals < 2:
         raise ValueError(f"num_deals={num_deals} is not allowed: an interval needs at least 2 deals")
-    seeds = deal_seeds(seed, num_deals)
     deals_at_once = max(1, num_tables // (rules.num_players + 1))
-    field_points, table_points, decisions, seconds = [], [], 0, 0.0
+    parts = []
     for start in range(0, num_deals, deals_at_once):
-        stretch = slice(start, min(start + deals_at_once, num_deals))
-        hands = _Hands(rules, seeds[stretch], np.arange(stretch.start, stretch.stop, dtype=np.uint64), seed)
-        points = hands.play(challenger, field)
-        table_points.append(points[:, :-1])
-        field_points.append(points[:, -1])
-        decisions += hands.decisions
-        seconds += hands.challenger_seconds
-        on_deals(stretch.stop - stretch.start)
-    return Match(rules, seed, np.concatenate(field_points), np.concatenate(table_points), decisions, seconds)
+        deals = range(start, min(start + deals_at_once, num_deals))
+        parts.append(play_deals(challenger, field, rules, deals, seed, watch=watch))
+        on_deals(len(deals))
+    return joined(parts)
 
 
-class _Hands:
-    """D deals times n + 1 tables: the challenger in seat 0 … n - 1, and last the field alone."""
+def play_deals(
+    challenger: Policy, field: Policy, rules: Rules, deals: range, seed: int = 0, *, watch: Watch | None = None
+) -> Match:
+    """Play some deals of a match, by their numbers, all at once; `joined` puts the parts of a match together.
 
-    def __init__(self, rules: Rules, seeds: Sequence[Any] | npt.NDArray[np.uint64], deals: Any, seed: int) -> None:
-        num_players = rules.num_players
-        self._shape = (len(seeds), num_players + 1)
-        games = [Game(rules, seed=int(each), episode="hand") for each in seeds]
-        self._tables = VectorTables.from_games([game for game in games for _ in range(num_players + 1)])
-        self._challenger_seats = np.tile(np.arange(num_players + 1), len(seeds))  # seat n exists at no table
-        base = np.random.SeedSequence([seed, _PLAYER_STREAM]).generate_state(1, np.uint64)
-        keys = mixed(base + deals * _GOLDEN)
-        self._keys = mixed(np.repeat(keys, num_players + 1) + self._challenger_seats.astype(np.uint64) * _GOLDEN)
-        self.decisions = 0
-        self.challenger_seconds = 0.0
-
-    def play(self, challenger: Policy, field: Policy) -> npt.NDArray[np.int64]:
-        """Play all hands to their end; return the points of every seat, (D, n + 1, n)."""
-        tables = self._tables
-        num_players = self._shape[1] - 1
-        points = np.zeros((len(tables), num_players), np.int64)
-        playing = np.ones(len(tables), np.bool_)
-        for step_keys in self._keys_of_steps():
-            # A table whose hand is over has been dealt a new one (R21's extra decision makes hands end at two
-            # different steps): it is moved along by any legal action, and no policy sees it.
-            actions = tables.action_masks.argmax(axis=1)
-            mine = tables.movers == self._challenger_seats
-            began = time.perf_counter()
-            self._act(challenger, "challenger", playing & mine, step_keys, actions)
-            self.challenger_seconds += time.perf_counter() - began
-            self.decisions += int((playing & mine).sum())
-            self._act(field, "field", playing & ~mine, step_keys, actions)
-            tables.step(actions)
-            over = playing & tables.terminations
-            points[over] = tables.final_scores[over, :num_players]
-            playing &= ~over
-            if not playing.any():
-                break
-        return points.reshape(*self._shape, num_players)
-
-    def _keys_of_steps(self) -> Iterator[npt.NDArray[np.uint64]]:
-        keys = self._keys
-        while True:
-            keys = mixed(keys + _GOLDEN)
-            yield keys
-
-    def _act(self, policy: Policy, role: str, rows: Any, keys: npt.NDArray[np.uint64], actions: Actions) -> None:
-        """Write a policy's choices for some rows into `actions`."""
-        places = np.flatnonzero(rows)
-        if not len(places):
-            return
-        masks = self._tables.action_masks[places]
-        chosen = np.asarray(policy.act(self._tables.observations[places], masks, RowGenerator(keys[places])))
-        who = f"{role} {type(policy).__name__}"
-        if chosen.shape != places.shape or chosen.dtype.kind not in "iu":
-            raise ValueError(
-                f"{who} returned {chosen.dtype} of shape {chosen.shape}; whole numbers of shape {places.shape} needed"
-            )
-        allowed = (chosen >= 0) & (chosen < NUM_ACTIONS)
-        allowed &= masks[np.arange(len(places)), np.where(allowed, chosen, 0)] == 1
-        if not allowed.all():
-            wrong = int(np.argmin(allowed))
-            raise IllegalActionError(
-                _why_refused(who, int(self._tables.movers[places[wrong]]), int(chosen[wrong]), masks[wrong])
-            )
-        actions[places] = chosen
+    The tables lie deal by deal: the challenger in seat 0 … n - 1, and last the field alone.
+    """
+    n = rules.num_players
+    games = [Game(rules, seed=int(each), episode="hand") for each in deal_seeds(seed, deals.stop)[deals.start :]]
+    seats = np.tile(1 - np.eye(n + 1, n, dtype=np.int64), (len(games), 1))
+    base = np.random.SeedSequence([seed, _PLAYER_STREAM]).generate_state(1, np.uint64).astype(np.uint64)
+    keys = sub_keys(sub_keys(base, np.asarray(deals))[:, None], np.arange(n + 1)).ravel()
+    names = [f"{role} {type(policy).__name__}" for role, policy in (("challenger", challenger), ("field", field))]
+    tables = [game for game in games for _ in range(n + 1)]
+    played = play_seated(tables, [challenger, field], seats, keys, names=names, watch=watch)
+    points = played.points.reshape(len(games), n + 1, n)
+    return Match(rules, seed, points[:, -1], points[:, :-1], int(played.decisions[0]), float(played.seconds[0]))
 
 
-def _why_refused(who: str, seat: int, action: int, mask: npt.NDArray[np.int8]) -> str:
-    name = f"{action} ({action_to_text(action)})" if 0 <= action < NUM_ACTIONS else f"{action}"
-    legal = " ".join(action_to_text(int(each)) for each in np.flatnonzero(mask))
-    return f"{who} in seat {seat} chose action {name}, which its mask excludes; legal: {legal}"
+def joined(parts: Sequence[Match]) -> Match:
+    """Return one match made of parts with the same rules and seed, their deals in the order given."""
+    return Match(
+        parts[0].rules,
+        parts[0].seed,
+        np.concatenate([part.field_points for part in parts]),
+        np.concatenate([part.table_points for part in parts]),
+        sum(part.decisions for part in parts),
+        sum(part.challenger_seconds for part in parts),
+    )

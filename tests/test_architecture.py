@@ -41,6 +41,7 @@ ROOMS = (
     "cancellation_hearts_v0",
     "single_seat",
     "record",
+    "seating",  # policies at tables, played to the end
     "arena",
     "bench_peers",  # other environments, to be measured beside ours
     "bench_play",

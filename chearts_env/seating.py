@@ -1,0 +1,220 @@
+"""Any policies in any seats: many tables played to their end together, each with a stream of its own for its players.
+
+What a policy draws at a table depends on that table's key, the step and nothing else: a table is played alike whatever
+is played beside it. This module knows policies by their protocol only, and no rule of the game; what is made of the
+points is for its callers (`arena.py` plays duplicate matches).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from chearts_env.game import Game, IllegalActionError, action_to_text
+from chearts_env.table import NUM_ACTIONS
+from chearts_env.vector import VectorTables
+
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_NOBODY: Final = -1
+
+Actions = npt.NDArray[np.integer[Any]]
+
+
+class Policy(Protocol):
+    """Anything that chooses actions from what seats see and may do."""
+
+    def act(
+        self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
+    ) -> Actions:
+        """Return one allowed action for each row, (N,), given (N, O) observations and (N, 54) masks.
+
+        Chance comes from `rng` only. Rows are seats of different hands: nothing may be remembered from call to call.
+        """
+        ...
+
+
+class Watch(Protocol):
+    """Something that is told of every step of `play_seated`; it may look, and change nothing."""
+
+    def before_step(self, tables: VectorTables, actions: Actions, playing: npt.NDArray[np.bool_]) -> None:
+        """See the tables before `actions`, (T,), are taken; rows that `playing`, (T,), leaves out do not count."""
+        ...
+
+    def after_step(self, tables: VectorTables, playing: npt.NDArray[np.bool_]) -> None:
+        """See the tables after the same step, with the same `playing`.
+
+        Rows whose `terminations` or `truncations` are set have ended: `final_scores` are theirs, everything else that
+        the tables show of them is already the next deal.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Played:
+    """What T tables brought; P policies sat at them."""
+
+    points: npt.NDArray[np.int64]  # (T, n) final scores by seat: of single hands, their score changes
+    hands: npt.NDArray[np.int64]  # (T,) hands played
+    decisions: npt.NDArray[np.int64]  # (P,) made by each policy
+    seconds: npt.NDArray[np.float64]  # (P,) it took for them
+
+
+class RowGenerator(np.random.Generator):
+    """The generator that a policy is handed: row i of what `random` draws comes from row i's own stream.
+
+    So a hand is played alike whatever hands are played beside it. That holds for `random(N)` and `random((N, ...))`
+    with N the number of rows; other methods work, from a stream that all rows of the call share.
+    """
+
+    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
+        """Start one stream for each key, (N,) uint64."""
+        super().__init__(np.random.PCG64(int(keys[0]) if len(keys) else 0))
+        self._keys = keys
+        self._num_drawn = 0
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Return uniform numbers in [0, 1), as `numpy.random.Generator.random` does."""
+        shape = () if size is None else tuple(np.atleast_1d(size).tolist())
+        if not shape or shape[0] != len(self._keys) or out is not None:
+            return super().random(size, dtype, out)
+        width = int(np.prod(shape[1:]))
+        places = np.arange(self._num_drawn, self._num_drawn + width, dtype=np.uint64)
+        self._num_drawn += width
+        words = mixed(self._keys[:, None] + (places + np.uint64(1)) * _GOLDEN)
+        return ((words >> np.uint64(11)) * 2.0**-53).astype(dtype).reshape(shape)
+
+
+def mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return 64-bit words scrambled one by one (the finaliser of SplitMix64): neighbours give unrelated words."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def sub_keys(keys: npt.NDArray[np.uint64], numbers: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return new keys made of keys and whole numbers, shapes broadcast: other numbers give unrelated keys."""
+    return mixed(keys + numbers.astype(np.uint64) * _GOLDEN)
+
+
+def play_seated(
+    games: Sequence[Game],
+    policies: Sequence[Policy],
+    seats: npt.NDArray[Any],
+    keys: npt.NDArray[np.uint64],
+    *,
+    names: Sequence[str] | None = None,
+    watch: Watch | None = None,
+) -> Played:
+    """Play T games, all with n players, to their ends, and return what they brought. The games stay as they are.
+
+    `seats`, (T, n), says by its place in `policies` who sits where; `keys`, (T,) uint64, start the players' streams,
+    one for each table; the games bring the deals' own. `names` are what messages call the policies, their classes'
+    names where they are not given. Raises IllegalActionError, naming policy, seat and action, for an action that a mask
+    excludes, and ValueError for arguments that do not fit together.
+    """
+    num_players = _checked_seats(games, policies, seats, keys)
+    tables = VectorTables.from_games(games)
+    players = _Players(tables, policies, names or [type(policy).__name__ for policy in policies], seats)
+    points = np.zeros((len(games), num_players), np.int64)
+    hand_numbers = tables._tables["public"]["hand_number"]  # a view, which goes on with the tables
+    hands = 1 - hand_numbers.astype(np.int64)
+    has_next_hand = any(game.episode == "game" for game in games)
+    last_numbers = hand_numbers.copy()
+    playing = np.ones(len(games), np.bool_)
+    while playing.any():
+        keys = mixed(keys + _GOLDEN)
+        actions = players.choose(playing, keys)
+        if has_next_hand:
+            last_numbers = hand_numbers.copy()
+        if watch:
+            watch.before_step(tables, actions, playing)
+        tables.step(actions)
+        if watch:
+            watch.after_step(tables, playing)
+        over = playing & (tables.terminations | tables.truncations)
+        points[over] = tables.final_scores[over, :num_players]
+        hands[over] += last_numbers[over]
+        playing = playing & ~over
+    return Played(points, hands, players.decisions, players.seconds)
+
+
+def _checked_seats(
+    games: Sequence[Game], policies: Sequence[Policy], seats: npt.NDArray[Any], keys: npt.NDArray[np.uint64]
+) -> int:
+    """Return the number of players of every game; raise ValueError for arguments that do not fit together."""
+    sizes = {game.num_players for game in games}
+    if len(sizes) != 1:
+        raise ValueError(f"games of {sorted(sizes)} players given: at least one game is needed, and all of one size")
+    (num_players,) = sizes
+    shape = (len(games), num_players)
+    if seats.shape != shape or seats.dtype.kind not in "iu" or keys.shape != shape[:1] or keys.dtype != np.uint64:
+        raise ValueError(
+            f"seats= of shape {seats.shape} ({seats.dtype}) and keys= of shape {keys.shape} ({keys.dtype}): "
+            f"whole numbers of shape {shape} and uint64 of shape {shape[:1]} are needed"
+        )
+    if seats.min() < 0 or seats.max() >= len(policies):
+        raise ValueError(f"seats= holds {seats.min()} … {seats.max()}: places 0 … {len(policies) - 1} are needed")
+    return num_players
+
+
+class _Players:
+    """The policies at their seats; counts what they decide and how long they take."""
+
+    def __init__(
+        self, tables: VectorTables, policies: Sequence[Policy], names: Sequence[str], seats: npt.NDArray[Any]
+    ) -> None:
+        self._tables = tables
+        self._policies = list(zip(policies, names, strict=True))
+        self._seats = seats
+        self._rows = np.arange(len(tables))
+        self.decisions = np.zeros(len(policies), np.int64)
+        self.seconds = np.zeros(len(policies))
+
+    def choose(self, playing: npt.NDArray[np.bool_], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Return an action for every table, (T,), given the keys of this step, (T,)."""
+        tables = self._tables
+        actions = np.zeros(len(tables), np.int64)
+        # A table whose episode is over has been dealt a new one, for tables end at different steps: it is moved along
+        # by any legal action, and no policy sees it.
+        resting = np.flatnonzero(~playing)
+        actions[resting] = tables.action_masks[resting].argmax(axis=1)
+        acting = np.where(playing, self._seats[self._rows, tables.movers], _NOBODY)
+        for number, (policy, name) in enumerate(self._policies):
+            places = np.flatnonzero(acting == number)
+            if len(places):
+                began = time.perf_counter()
+                actions[places] = _chosen(policy, name, tables, places, keys[places])
+                self.seconds[number] += time.perf_counter() - began
+                self.decisions[number] += len(places)
+        return actions
+
+
+def _chosen(
+    policy: Policy, name: str, tables: VectorTables, places: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64]
+) -> Actions:
+    """Return a policy's choices for the movers of some tables, checked."""
+    masks = tables.action_masks[places]
+    chosen = np.asarray(policy.act(tables.observations[places], masks, RowGenerator(keys)))
+    if chosen.shape != places.shape or chosen.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} returned {chosen.dtype} of shape {chosen.shape}; whole numbers of shape {places.shape} needed"
+        )
+    allowed = (chosen >= 0) & (chosen < NUM_ACTIONS)
+    # Looked up in the tables' own masks: the policy may have written into its copy.
+    allowed &= tables.action_masks[places, np.where(allowed, chosen, 0)] == 1
+    if not allowed.all():
+        wrong = int(np.argmin(allowed))
+        mask = tables.action_masks[places[wrong]]
+        raise IllegalActionError(_why_refused(name, int(tables.movers[places[wrong]]), int(chosen[wrong]), mask))
+    return chosen
+
+
+def _why_refused(name: str, seat: int, action: int, mask: npt.NDArray[np.int8]) -> str:
+    what = f"{action} ({action_to_text(action)})" if 0 <= action < NUM_ACTIONS else f"{action}"
+    legal = " ".join(action_to_text(int(each)) for each in np.flatnonzero(mask))
+    return f"{name} in seat {seat} chose action {what}, which its mask excludes; legal: {legal}"
