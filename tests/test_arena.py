@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from chearts_env import Game, IllegalActionError, Rules
-from chearts_env.arena import Match, RowGenerator, deal_seeds, mean_interval, moon_shooters, play_match
+from chearts_env.arena import (
+    Match,
+    RowGenerator,
+    deal_seeds,
+    joined,
+    mean_interval,
+    moon_shooters,
+    play_deals,
+    play_match,
+    ratio_interval,
+)
 from chearts_env.observation import field_values
 
 RANKS = np.append(np.arange(52) % 13, [0, 1])  # of the 52 faces; then subtract, add
@@ -84,6 +94,29 @@ def test_share_won_counts_ties_by_their_share():
     assert match.share_won == pytest.approx((1 + 1 / 2 + 1 / 6) / 6)
 
 
+def test_swapped_match_turns_the_roles_of_the_tables_and_keeps_the_sign():
+    """One deal: the lone field policy takes 3 more than the challengers had in its seat, in every seat."""
+    alone = np.array([[10, 8, 8, 8, 8, 10]])
+    tables = np.repeat(alone[:, None, :], 6, axis=1)
+    tables[0, range(6), range(6)] += 3
+    match = Match(Rules(6, moon="off"), 0, alone, tables, 1, 1.0, swapped=True)
+    assert match.advantage == 3
+    assert match.points_field == match.points_challenger + 3
+    assert match.points_challenger == pytest.approx(52 / 6)
+
+
+def test_shares_of_a_swapped_match_are_those_of_a_challengers_seat():
+    """One deal: the lone seat wins two hands of six alone and suffers one moon, made by one of five challengers."""
+    points = np.full((1, 6, 6), 9)
+    points[0, 0, 0] = points[0, 1, 1] = 1
+    points[0, 2:5, 0] = 1
+    points[0, 5] = [26, 26, 26, 0, 26, 26]
+    match = Match(Rules(6), 0, np.full((1, 6), 9), points, 1, 1.0, swapped=True)
+    assert match.share_won == pytest.approx((3 + 1) / 30)
+    assert match.moons_made == pytest.approx(1 / 30)
+    assert match.moons_suffered == pytest.approx(4 / 30)
+
+
 @pytest.mark.parametrize(
     ("options", "points", "shooter"),
     [
@@ -106,6 +139,34 @@ def test_better_policy_saves_points_and_the_worse_one_loses_them():
     """Passing high and playing low beats chance, by far more than the interval."""
     assert play_match(Lowest(), Random(), Rules(7), 12, seed=1).interval95[0] > 1
     assert play_match(Random(), Lowest(), Rules(7), 12, seed=1).interval95[1] < -1
+
+
+def test_better_policy_is_the_better_one_in_a_swapped_match_too():
+    """The sign is the challenger's in both kinds; what it is worth alone and in company differs."""
+    for challenger, field, sign in ((Lowest(), Random(), 1), (Random(), Lowest(), -1)):
+        match = play_match(challenger, field, Rules(7), 12, seed=1, swapped=True)
+        assert min(sign * bound for bound in match.interval95) > 0
+        assert match.decisions > 12 * 7 * 6 * 17  # of six seats at seven tables
+
+
+def test_swapped_match_is_the_match_of_the_other_with_its_sign_turned():
+    """The same tables, seen from the other side."""
+    match = play_match(Lowest(), Random(), Rules(6), 3, seed=8)
+    swapped = play_match(Random(), Lowest(), Rules(6), 3, seed=8, swapped=True)
+    assert (swapped.table_points == match.table_points).all()
+    assert (swapped.saved == -match.saved).all()
+    assert (swapped.points_field, swapped.points_challenger) == (match.points_challenger, match.points_field)
+
+
+def test_match_joined_from_parts_is_the_whole_match():
+    """Deals have numbers, and nothing else decides how they are played."""
+    whole = play_match(Random(), Lowest(), Rules(6), 5, seed=5, swapped=True)
+    parts = joined(
+        [play_deals(Random(), Lowest(), Rules(6), range(*ends), 5, swapped=True) for ends in ((0, 1), (1, 5))]
+    )
+    assert (parts.table_points == whole.table_points).all()
+    assert (parts.alone_points == whole.alone_points).all()
+    assert (parts.decisions, parts.swapped, parts.interval95) == (whole.decisions, True, whole.interval95)
 
 
 def test_match_does_not_depend_on_how_many_tables_are_stepped_together():
@@ -188,3 +249,25 @@ def test_interval_covers_the_mean_about_95_times_in_100():
     rng = np.random.default_rng(0)
     covered = [low <= 0 <= high for low, high in (mean_interval(rng.normal(size=50)) for _ in range(400))]
     assert 0.91 <= np.mean(covered) <= 0.98
+
+
+def test_interval_of_a_ratio_covers_it_about_95_times_in_100():
+    """Of 200 samples of 60 deals whose numerators follow their denominators; four standard errors are 6 %."""
+    rng = np.random.default_rng(0)
+    covered = []
+    for seed in range(200):
+        denominators = rng.integers(1, 6, 60)
+        low, high = ratio_interval(rng.binomial(denominators, 0.3), denominators, seed)
+        covered.append(low <= 0.3 <= high)
+    assert 0.89 <= np.mean(covered) <= 0.99
+
+
+def test_interval_of_a_ratio_is_that_of_the_ratio_and_not_of_the_mean_of_ratios():
+    """Numerators in proportion to denominators leave nothing uncertain; the same seed gives the same interval."""
+    denominators = np.array([1, 5, 2, 9])
+    assert ratio_interval(3 * denominators, denominators) == (3, 3)
+    assert ratio_interval(np.zeros(4), denominators) == (0, 0)
+    shares = np.array([0.0, 1.0, 0.5, 0.0])
+    assert ratio_interval(shares, np.ones(4), 7) == ratio_interval(shares, np.ones(4), 7)
+    low, high = ratio_interval(shares, np.ones(4), 7)
+    assert 0 <= low < 0.375 < high <= 1

@@ -57,7 +57,7 @@ def keys_of(num_tables: int) -> np.ndarray:
 
 
 def hands_of(rules: Rules, num_tables: int) -> list[Game]:
-    """A hand for each table, seeds 0, 1, …"""
+    """A hand for each table, with the seeds from 0 on."""
     return [Game(rules, seed=seed, episode="hand") for seed in range(num_tables)]
 
 
