@@ -79,12 +79,17 @@ def latest_checkpoint(run: Path) -> Path:
     return places[-1]
 
 
+def checkpoint_place(path: Path) -> Path:
+    """Return a checkpoint folder itself, or a run folder's newest one. Raises ValueError if there is none."""
+    return path if _is_checkpoint(path) else latest_checkpoint(path)
+
+
 def load_checkpoint(path: Path) -> Checkpoint:
     """Load a checkpoint folder, or a run folder's newest one.
 
     Raises ValueError if there is none, or if it was made for observations of another version.
     """
-    place = path if _is_checkpoint(path) else latest_checkpoint(path)
+    place = checkpoint_place(path)
     description = json.loads((place / DESCRIPTION).read_text("utf-8"))
     if description["format"] != _FORMAT:
         raise ValueError(f"{place} has format {description['format']}; this version reads {_FORMAT}")
@@ -92,6 +97,13 @@ def load_checkpoint(path: Path) -> Checkpoint:
     network = Network(**description["config"]["network"])
     network.load_state_dict(load_file(place / WEIGHTS))
     return Checkpoint(network.eval(), description)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file beside its place and rename it: who reads it finds the old one or the new one, never half of it."""
+    beside = path.with_name(path.name + _UNFINISHED)
+    beside.write_bytes(content.encode() if isinstance(content, str) else content)
+    beside.replace(path)
 
 
 def _is_checkpoint(path: Path) -> bool:

@@ -11,7 +11,7 @@ import torch
 
 from baselines.names import policy_of
 from chearts_env.arena import Policy
-from training.checkpoint import load_checkpoint
+from training.checkpoint import checkpoint_place, load_checkpoint
 from training.network import Network
 from training.precision import faster_kind
 
@@ -107,11 +107,21 @@ def faster_inference(network: Network) -> torch.dtype:
 def policy_named(name: str) -> Policy:
     """Return the policy of a name that `baselines` knows, or of a path to a checkpoint or a run folder.
 
+    A network answers in float32: a trial of speed could end differently in another process, and another policy play.
     Raises ValueError for a name that is neither.
     """
     if Path(name).is_dir():
-        return NetworkPolicy.load(Path(name))
+        return NetworkPolicy.load(Path(name), torch.float32)
     try:
         return policy_of(name)
     except ValueError as error:
         raise ValueError(f"{error}, and the path of a checkpoint or of a run folder") from None
+
+
+def settled_name(name: str) -> str:
+    """Return a name that stands for the same policy from now on: that of a run folder, for its newest checkpoint.
+
+    A run that goes on meanwhile would otherwise give worker processes different networks. Raises ValueError for a
+    folder that holds no checkpoint.
+    """
+    return str(checkpoint_place(Path(name))) if Path(name).is_dir() else name

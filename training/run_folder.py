@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from training.checkpoint import FOLDER, versions
+from training.checkpoint import FOLDER, versions, write_whole
 from training.config import Config, read_config
 from training.labels import LABEL, Labels
 
@@ -61,8 +61,8 @@ class RunFolder:
         path.mkdir(parents=True)
         config.save(path / _CONFIG)
         made_with = {"git_commit": _git_commit(), "versions": versions(), "seed": config.seed, "cores": os.cpu_count()}
-        _write_whole(path / "made_with.json", json.dumps(made_with, indent=2) + "\n")
-        _write_whole(path / _STATE, json.dumps(asdict(State())))
+        write_whole(path / "made_with.json", json.dumps(made_with, indent=2) + "\n")
+        write_whole(path / _STATE, json.dumps(asdict(State())))
         return cls(path)
 
     @classmethod
@@ -85,7 +85,7 @@ class RunFolder:
 
     def save_state(self) -> None:
         """Write the state."""
-        _write_whole(self.path / _STATE, json.dumps(asdict(self.state)))
+        write_whole(self.path / _STATE, json.dumps(asdict(self.state)))
 
     def save_chunk(self, round_number: int, number: int, labels: Labels) -> None:
         """Keep a chunk of labels."""
@@ -112,8 +112,8 @@ class RunFolder:
 
     def write_table(self, text: str, rows: list[dict[str, Any]]) -> None:
         """Write the reported matches as text and JSON."""
-        _write_whole(self.path / "table.txt", text + "\n")
-        _write_whole(self.path / "table.json", json.dumps(rows, indent=2) + "\n")
+        write_whole(self.path / "table.txt", text + "\n")
+        write_whole(self.path / "table.json", json.dumps(rows, indent=2) + "\n")
 
 
 class Metrics:
@@ -151,12 +151,6 @@ def _candidates(path: Path) -> Iterator[Path]:
     yield path
     for number in range(2, 1000):
         yield path.with_name(f"{path.name}-{number}")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    beside = path.with_name(path.name + ".unfinished")
-    beside.write_text(text, "utf-8")
-    beside.replace(path)
 
 
 def _git_commit() -> str | None:
