@@ -55,7 +55,7 @@ ALLOWED = {
     "baselines": {"numpy", "numba", "chearts_env"},
     "training": {
         *("numpy", "numba", "gymnasium", "pettingzoo", "chearts_env", "baselines"),
-        *("torch", "safetensors", "tensorboard", "tqdm", "omegaconf", "matplotlib"),
+        *("torch", "safetensors", "tensorboard", "tqdm", "omegaconf", "matplotlib", "openskill"),
     },
 }
 
