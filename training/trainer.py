@@ -15,14 +15,14 @@ import numpy as np
 from tqdm import tqdm
 
 from training.checkpoint import latest_checkpoint, save_checkpoint
-from training.evaluate import Row, table_of
 from training.fit import Fitter, Progress, new_network
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
+from training.matches import MatchWork, Row, table_of
 from training.network import Network
 from training.policy import faster_inference
 from training.precision import KINDS, chosen_device, name_of
 from training.run_folder import Metrics, RunFolder
-from training.workers import LabelWork, MatchWork, Player, Workers
+from training.workers import LabelWork, Player, Workers
 
 _FIT_STREAM: Final = 3
 #: Seconds between two lines of metrics while fitting.

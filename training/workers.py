@@ -1,10 +1,12 @@
-"""Processes that make labels and play matches, one thread each; or the same work in this process.
+"""Worker processes, one thread each; or the same work in this process.
 
-Spawned, not forked: torch and threads do not survive a fork. Ctrl-C is for the parent, which stops them in order.
+Spawned, not forked: torch and threads do not survive a fork. Ctrl-C is for the parent: it has the workers drop what
+they do, and ends them in order.
 """
 
 from __future__ import annotations
 
+import _thread
 import multiprocessing
 import os
 import signal
@@ -12,15 +14,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import torch
 
-from baselines.names import policy_of
-from training.evaluate import Row, play_row
 from training.labels import Chunk, Labels, make_labels
 from training.policy import NetworkPolicy
 from training.precision import KINDS
@@ -38,7 +40,8 @@ class Player:
 
 
 @lru_cache(maxsize=2)
-def _policy(player: Player) -> NetworkPolicy:
+def network_policy(player: Player) -> NetworkPolicy:
+    """Return a player's policy, loaded once in each process."""
     return NetworkPolicy.load(player.checkpoint, KINDS[player.kind])
 
 
@@ -51,56 +54,78 @@ class LabelWork:
 
     def __call__(self) -> Labels:
         """Do it."""
-        return make_labels(self.chunk, _policy(self.player).choose if self.player else None)
+        return make_labels(self.chunk, network_policy(self.player).choose if self.player else None)
 
 
-@dataclass(frozen=True)
-class MatchWork:
-    """Play a network against a field of one of the baselines."""
+class _Worker:
+    """What a worker process knows of itself."""
 
-    player: Player
-    name: str
-    field: str
-    preset: str
-    size: int
-    num_deals: int
-    seed: int
-
-    def __call__(self) -> Row:
-        """Do it."""
-        names = (self.name, self.field)
-        return play_row(
-            _policy(self.player), policy_of(self.field), names, self.preset, self.size, self.num_deals, self.seed
-        )
+    is_working = False
+    is_to_stop = False
 
 
-def _begin_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin_worker(stop: Connection) -> None:
+    signal.signal(signal.SIGINT, _on_interrupt)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     torch.set_num_threads(1)
-    threading.Thread(target=_end_with_parent, name="end with parent", daemon=True).start()
+    threading.Thread(target=_obey_parent, args=(stop,), name="obey parent", daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    # A parent that is killed cannot stop its workers, and they would wait for work for ever.
+def _on_interrupt(*details: object) -> None:
+    # A terminal sends Ctrl-C to all its processes; a worker heeds only its parent.
+    if _Worker.is_to_stop and _Worker.is_working:
+        raise KeyboardInterrupt
+
+
+def _obey_parent(stop: Connection) -> None:
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    assert parent is not None, "workers are made by `Workers`"
+    wait([stop, parent.sentinel])
+    _Worker.is_to_stop = True
+    _thread.interrupt_main()
+    # A parent that is killed cannot end its workers, and they would wait for work for ever.
+    parent.join()
+    os._exit(1)
 
 
 def _do(work: Callable[[], Result]) -> Result:
-    return work()
+    if _Worker.is_to_stop:
+        raise KeyboardInterrupt
+    _Worker.is_working = True
+    try:
+        return work()
+    finally:
+        _Worker.is_working = False
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    # A process that is started inherits it, and so is not ended by Ctrl-C before it knows what to make of that.
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Workers:
-    """A pool of worker processes; with none, work is done here when its turn comes."""
+    """A pool of worker processes; with none, work is done here when its turn comes.
+
+    It ends with its `with` block: what the processes have begun is finished first, what waits is dropped. After Ctrl-C
+    what they have begun is dropped, too.
+    """
 
     def __init__(self, num_workers: int) -> None:
         self._num_workers = num_workers
         self._pool: ProcessPoolExecutor | None = None
         if num_workers:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(num_workers, context, _begin_worker)
+            stop, self._no_stop = context.Pipe(duplex=False)  # stays silent; its end is the sign to stop
+            self._pool = ProcessPoolExecutor(num_workers, context, _begin_worker, (stop,))
 
     def in_order(self, works: Iterable[Callable[[], Result]]) -> Iterator[Result]:
         """Yield results in the order of the work, which may be endless: only a little is begun ahead."""
@@ -110,7 +135,8 @@ class Workers:
         ahead: deque[Future[Any]] = deque()
         try:
             for work in works:
-                ahead.append(self._pool.submit(_do, work))
+                with _interrupts_held_back():
+                    ahead.append(self._pool.submit(_do, work))
                 if len(ahead) > 2 * self._num_workers:
                     yield ahead.popleft().result()
             while ahead:
@@ -123,7 +149,10 @@ class Workers:
         """Begin."""
         return self
 
-    def __exit__(self, *error: object) -> None:
-        """End the processes; what they have begun is finished first, what waits is dropped."""
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
+        """End the processes."""
         if self._pool is not None:
+            if kind is not None and issubclass(kind, KeyboardInterrupt):
+                self._no_stop.close()
             self._pool.shutdown(wait=True, cancel_futures=True)
+            self._no_stop.close()

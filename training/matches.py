@@ -1,0 +1,208 @@
+"""Matches by name: cut into chunks of deals that worker processes play, put together again, and told as rows.
+
+A chunk holds the same deals whatever the number of workers, the length of the match and the other sizes: so the results
+are the same bit for bit, and a longer match begins with the chunks of a shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from baselines.names import policy_of
+from chearts_env.arena import Match, Policy, joined, play_deals, play_match
+from chearts_env.rules import Rules
+from training.checkpoint import versions
+from training.policy import policy_named
+from training.workers import Player, Workers, network_policy
+
+Row = dict[str, Any]
+
+#: Tables of one chunk: enough for policies to be called in batches, few enough for a bar to move and workers to share.
+TABLES_AT_ONCE: Final = 1024
+
+
+@dataclass(frozen=True)
+class MatchWork:
+    """Play a network, on its way through a training run, against a field of one of the baselines."""
+
+    player: Player
+    name: str
+    field: str
+    preset: str
+    size: int
+    num_deals: int
+    seed: int
+
+    def __call__(self) -> Row:
+        """Do it."""
+        names = (self.name, self.field)
+        return play_row(
+            network_policy(self.player), policy_of(self.field), names, self.preset, self.size, self.num_deals, self.seed
+        )
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """The matches asked for, one for each of `sizes`; policies by names that `policy_named` knows.
+
+    A match has `num_deals` deals, or ends earlier, once the 95 % interval reaches at most `until` points to either side
+    of the advantage.
+    """
+
+    challenger: str
+    field: str
+    preset: str
+    sizes: tuple[int, ...]
+    num_deals: int
+    seed: int = 0
+    swapped: bool = False
+    until: float | None = None
+
+    def chunks(self, size: int) -> Iterator[range]:
+        """Yield the deals of a match, chunk by chunk."""
+        num_at_once = max(2, TABLES_AT_ONCE // (size + 1))
+        for start in range(0, self.num_deals, num_at_once):
+            yield range(start, min(start + num_at_once, self.num_deals))
+
+
+@dataclass(frozen=True)
+class ChunkWork:
+    """Play one chunk of a match."""
+
+    plan: MatchPlan
+    size: int
+    deals: range
+
+    def __call__(self) -> Match:
+        """Do it."""
+        plan = self.plan
+        challenger, field = named_policy(plan.challenger), named_policy(plan.field)
+        return play_deals(
+            challenger, field, getattr(Rules, plan.preset)(self.size), self.deals, plan.seed, swapped=plan.swapped
+        )
+
+
+@lru_cache(maxsize=64)
+def named_policy(name: str) -> Policy:
+    """Return a policy by its name, made once in each process."""
+    return policy_named(name)
+
+
+class MatchRun:
+    """Plays a plan; what is finished can be had at any moment, after Ctrl-C as well."""
+
+    def __init__(self, plan: MatchPlan) -> None:
+        self.plan = plan
+        self._parts: dict[int, list[Match]] = {size: [] for size in plan.sizes}
+        self._finished: set[int] = set()
+
+    def play(self, workers: Workers, on_deals: Callable[[int, int], object]) -> None:
+        """Play all matches; `on_deals` is told after each chunk its size and how many more deals it finished."""
+        for part in workers.in_order(self._works()):
+            size = part.rules.num_players
+            if size in self._finished:  # begun before it was known that the interval is narrow enough
+                continue
+            self._parts[size].append(part)
+            if self._is_enough(size):
+                self._finished.add(size)
+            on_deals(size, part.num_deals)
+
+    def _works(self) -> Iterator[ChunkWork]:
+        for size in self.plan.sizes:
+            for deals in self.plan.chunks(size):
+                if size in self._finished:
+                    break
+                yield ChunkWork(self.plan, size, deals)
+
+    def _is_enough(self, size: int) -> bool:
+        parts = self._parts[size]
+        if sum(part.num_deals for part in parts) >= self.plan.num_deals:
+            return True
+        if self.plan.until is None or not _is_time_to_look(len(parts)):
+            return False
+        return half_width(joined(parts)) <= self.plan.until
+
+    def is_finished(self, size: int) -> bool:
+        """Whether the match of a size has been played to its end."""
+        return size in self._finished
+
+    @property
+    def matches(self) -> list[Match]:
+        """What has been played, one match for each size that has at least two deals; the last may not be finished."""
+        begun = [joined(parts) for parts in self._parts.values() if parts]
+        return [match for match in begun if match.num_deals > 1]
+
+
+def _is_time_to_look(num_chunks: int) -> bool:
+    # At stretches that grow by a quarter: looking after each chunk would end more matches on an interval that is
+    # narrow by chance.
+    looked = 1
+    while looked < num_chunks:
+        looked = max(looked + 1, looked * 5 // 4)
+    return looked == num_chunks
+
+
+def half_width(match: Match) -> float:
+    """Return how far the 95 % interval reaches to either side of the advantage, in points."""
+    low, high = match.interval95
+    return (high - low) / 2
+
+
+def play_row(
+    challenger: Policy,
+    field: Policy,
+    names: tuple[str, str],
+    preset: str,
+    size: int,
+    num_deals: int,
+    seed: int,
+    on_deals: Callable[[int], object] = lambda num_deals: None,
+) -> Row:
+    """Play one match and return it as one object of the JSON; `names` are challenger's and field's."""
+    match = play_match(challenger, field, getattr(Rules, preset)(size), num_deals, seed, on_deals=on_deals)
+    return row_of(match, *names, preset)
+
+
+def row_of(match: Match, challenger: str, field: str, preset: str) -> Row:
+    """Return a match as one object of the JSON; points are per hand, `advantage` is points saved, positive is good."""
+    return {
+        "challenger": challenger,
+        "field": field,
+        "rules": preset,
+        "seats": match.rules.num_players,
+        "deals": match.num_deals,
+        "hands": match.num_hands,
+        "swapped": match.swapped,
+        "advantage": match.advantage,
+        "interval95": list(match.interval95),
+        "points_challenger": match.points_challenger,
+        "points_field": match.points_field,
+        "share_won": match.share_won,
+        "share_won95": list(match.share_won95),
+        "moons_made": match.moons_made,
+        "moons_made95": list(match.moons_made95),
+        "moons_suffered": match.moons_suffered,
+        "moons_suffered95": list(match.moons_suffered95),
+        "microseconds_per_decision": match.microseconds_per_decision,
+        "seed": match.seed,
+        "versions": versions(),
+    }
+
+
+def table_of(rows: Sequence[Row]) -> str:
+    """Return rows as a table in text, one line for each match."""
+    width = max([len(row["field"]) for row in rows], default=0) + 2
+    heading = (
+        f"{'field':<{width}}{'rules':<11}{'seats':>5}{'deals':>7}{'points':>8}{'field':>9}{'saved':>8}   95 % interval"
+    )
+    lines = [heading, "-" * len(heading)]
+    for row in rows:
+        low, high = row["interval95"]
+        lines.append(
+            f"{row['field']:<{width}}{row['rules']:<11}{row['seats']:>5}{row['deals']:>7}{row['points_challenger']:>8.2f}"
+            f"{row['points_field']:>9.2f}{row['advantage']:>+8.2f}   {low:+.2f} … {high:+.2f}"
+        )
+    return "\n".join(lines)
