@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from chearts_env.arena import Match
 from chearts_env.cards import (
     BLACK_MARIA,
     FIRST_HEART,
@@ -89,13 +90,16 @@ class Losses:
 
 
 class LossWatch:
-    """Watches T tables of single hands, from their deal to their end, for `play_seated` (`chearts_env.seating`).
+    """Watches the T tables of one call of `play_seated`, single hands, from their deal to their end.
 
     Afterwards `takings` (T, 17) of dtype TAKING, by trick number, tells what every seat took; `untaken` (T, 3, 2) the
     point cards that nobody took, by source and kind; `points` (T, 11) the score changes by seat.
     """
 
-    def __init__(self, num_tables: int) -> None:
+    def __init__(self) -> None:
+        self._begin(0)
+
+    def _begin(self, num_tables: int) -> None:
         self.takings = np.zeros((num_tables, MOST_TRICKS), TAKING)
         self.takings["taker"] = NOBODY
         self.untaken = np.zeros((num_tables, len(SOURCES), len(KINDS)), np.int64)
@@ -103,6 +107,8 @@ class LossWatch:
 
     def before_step(self, tables: VectorTables, actions: npt.NDArray[Any], playing: npt.NDArray[np.bool_]) -> None:
         """Take the steps of the tables that end a trick or settle a moon on a copy, and note what they bring."""
+        if not len(self.takings):
+            self._begin(len(tables))
         records = tables._tables  # no seat may see these: a watcher is no seat
         _note_steps(records, actions, playing, records[:1].copy(), self.takings, self.untaken, self.points)
 
@@ -137,6 +143,19 @@ class LossWatch:
         worths = (self.takings["cards"].sum(axis=2) * _POINTS_OF_KINDS).sum(axis=2)
         np.add.at(taken, (np.arange(len(taken))[:, None], self.takings["taker"]), worths)
         return taken[:, :-1]
+
+
+def losses_of_match(watch: LossWatch, match: Match) -> tuple[Losses, Losses]:
+    """Return what challenger and field lost in the same seats on the same deals, those of `match.saved`.
+
+    `watch` has watched the `play_deals` (`chearts_env.arena`) that brought this match, or part of a match.
+    """
+    num_players = match.rules.num_players
+    is_lone = np.tile(np.eye(num_players + 1, num_players, dtype=np.bool_), (match.num_deals, 1))
+    is_alone = np.zeros_like(is_lone)
+    is_alone[num_players :: num_players + 1] = True  # the last table of each deal
+    lone, alone = watch.losses(is_lone), watch.losses(is_alone)
+    return (alone, lone) if match.swapped else (lone, alone)
 
 
 @kernel

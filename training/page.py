@@ -6,7 +6,7 @@ people: points with two decimals and a true minus sign.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -28,8 +28,13 @@ def signed(number: float) -> str:
 
 def interval(low_high: Sequence[float]) -> str:
     """Return an interval of points."""
+    return span(low_high, signed)
+
+
+def span(low_high: Sequence[float], written: Callable[[float], str]) -> str:
+    """Return an interval of anything, its ends as `written` has them."""
     low, high = low_high
-    return f"{signed(low)} … {signed(high)}"
+    return f"{written(low)} … {written(high)}"
 
 
 def percent(share: float) -> str:

@@ -54,12 +54,10 @@ def advantage_picture(rows: Sequence[dict[str, Any]]) -> Picture:
     """Draw what is saved per hand at each table size, with 95 % intervals; rows are objects of the JSON."""
     figure, axes = _figure(0.9 + 0.28 * len(rows))
     places = np.arange(len(rows))
-    saved = np.array([row["advantage"] for row in rows])
-    low, high = np.array([row["interval95"] for row in rows]).T
     axes.axvline(0, color=COLOURS["ink"], linewidth=0.8)
-    axes.errorbar(
-        saved, places, xerr=(saved - low, high - saved), fmt="o", capsize=4, color=COLOURS["challenger"], markersize=5
-    )
+    for place, ends in zip(places, (row["interval95"] for row in rows), strict=True):
+        axes.plot(ends, (place, place), color=COLOURS["challenger"], marker="|", markersize=9)
+    axes.plot([row["advantage"] for row in rows], places, "o", color=COLOURS["challenger"], markersize=5)
     axes.set_yticks(places, [f"{row['seats']} seats" for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel("points saved per hand; right of 0 is better")
@@ -156,6 +154,8 @@ def _drawn(figure: Figure, name: str) -> Picture:
     legend = axes.get_legend()
     for text in legend.get_texts() if legend else ():
         text.set_color(COLOURS["ink"])
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once, for both files
     png, svg = io.BytesIO(), io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(png, format="png", dpi=200, facecolor="white", metadata={"Software": None})

@@ -10,12 +10,13 @@ import pytest
 from baselines.low_card import LowCard
 from baselines.random_legal import RandomLegal
 from chearts_env import Game, Rules
+from chearts_env.arena import play_deals
 from chearts_env.cards import BLACK_MARIA
 from chearts_env.rules import MAX_PLAYERS
 from chearts_env.seating import play_seated
 from chearts_env.table import NOBODY
 from tests.referee import Referee
-from training.losses import KINDS, MADE, SOURCES, SUFFERED, LossWatch
+from training.losses import KINDS, MADE, SOURCES, SUFFERED, LossWatch, losses_of_match
 
 PRESETS = [preset(size) for preset in (Rules.card_page, Rules.classic, Rules.bicycle) for size in range(6, 12)]
 VARIANTS = [
@@ -31,12 +32,11 @@ WORTHS = np.array([1, 13])
 class Recorder(LossWatch):
     """A watch that also keeps the actions of every table."""
 
-    def __init__(self, num_tables: int) -> None:
-        super().__init__(num_tables)
-        self.actions: list[list[int]] = [[] for _ in range(num_tables)]
+    actions: list[list[int]] | None = None
 
     def before_step(self, tables, actions, playing):
         super().before_step(tables, actions, playing)
+        self.actions = self.actions or [[] for _ in actions]
         for row in np.flatnonzero(playing):
             self.actions[row].append(int(actions[row]))
 
@@ -45,7 +45,7 @@ def played(rules: Rules, num_hands: int, kind: type[LossWatch] = LossWatch):
     """Hands between the two simple players, their watch, who sat where, and the score changes."""
     games = [Game(rules, seed=seed, episode="hand") for seed in range(num_hands)]
     seats = np.random.default_rng(7).integers(0, 2, (num_hands, rules.num_players))
-    watch = kind(num_hands)
+    watch = kind()
     keys = np.arange(num_hands, dtype=np.uint64)
     result = play_seated(games, [RandomLegal(), LowCard()], seats, keys, watch=watch)
     return games, watch, seats, result.points
@@ -93,6 +93,7 @@ def test_takings_are_those_that_the_referee_sees(rules):
     """R14 to R19: who took, by which suit, how many hearts and Black Marias of trick, pile and kitty."""
     games, watch, _, _ = played(rules, 12, Recorder)
     assert isinstance(watch, Recorder)
+    assert watch.actions
     sources = set()
     for row, game in enumerate(games):
         expected, untaken = takings_of_referee(rules, game, watch.actions[row])
@@ -134,6 +135,18 @@ def takings_of_referee(rules: Rules, game: Game, actions: list[int]):
 def counted(faces: list[int]) -> list[int]:
     """Hearts and Black Marias among some cards."""
     return [sum(face // 13 == 3 for face in faces), faces.count(BLACK_MARIA)]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_losses_of_a_match_are_those_of_the_hands_it_compares(swapped):
+    """The lone seats against the same seats of the tables without it; what is saved is what the losses differ by."""
+    watch = LossWatch()
+    match = play_deals(LowCard(), RandomLegal(), Rules(7), range(3, 40), 5, swapped=swapped, watch=watch)
+    challenger, field = losses_of_match(watch, match)
+    assert challenger.hands == field.hands == match.num_hands
+    assert challenger.score_changes == match.challenger_points.sum()
+    assert field.score_changes == match.field_points.sum()
+    assert (field.score_changes - challenger.score_changes) / match.num_hands == pytest.approx(match.advantage)
 
 
 def test_losses_of_two_matches_add_up():
