@@ -135,12 +135,14 @@ def _play(asked: argparse.Namespace, plan: MatchPlan) -> int:
         return refuse(error)
     rows = [row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
     if is_interrupted:
-        print("interrupted: this is what is finished", file=sys.stderr)
+        print(f"interrupted: {'this is what' if rows else 'nothing'} is finished", file=sys.stderr)
+        if not rows:
+            return INTERRUPTED
     _tell(asked, rows)
     for row in rows:
         if not run.is_finished(row["seats"]):
             print(f"{row['seats']} seats: stopped after {row['deals']} of {plan.num_deals} deals")
-    if asked.json and rows:
+    if asked.json:
         write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
     return INTERRUPTED if is_interrupted else 0
 

@@ -1,0 +1,189 @@
+"""`python -m training.evaluate`: what it prints and writes, what it refuses, and Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from chearts_env.observation import field_values
+from training import evaluate
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ["--challenger", "low_card", "--field", "random_legal"]
+
+
+class Cheat:
+    """Plays cards that it does not hold."""
+
+    def act(self, observations, action_masks, rng):
+        return action_masks.argmin(axis=1)
+
+
+class Slowing:
+    """Plays the first card, quickly at a table of six and slowly at a larger one."""
+
+    def act(self, observations, action_masks, rng):
+        if not field_values(observations, "size")[0, 0]:
+            time.sleep(0.05)
+        return action_masks.argmax(axis=1)
+
+
+def test_evaluate_prints_a_table_and_writes_one_object_for_each_size(tmp_path, capsys):
+    """Sizes in the order given, each once; the bar goes to stderr."""
+    file = tmp_path / "result.json"
+    arguments = [*NAMES, "--seats", "9,6,9", "--deals", "8", "--rules", "bicycle", "--seed", "5", "--json", str(file)]
+    assert evaluate.main(arguments) == 0
+    rows = json.loads(file.read_text("utf-8"))
+    assert [(row["seats"], row["deals"], row["rules"], row["seed"]) for row in rows] == [
+        (9, 8, "bicycle", 5),
+        (6, 8, "bicycle", 5),
+    ]
+    said = capsys.readouterr()
+    assert "low_card among random_legal" in said.out
+    assert f"{rows[1]['advantage']:+.2f}" in said.out
+    assert "16/16" in said.err
+    assert os.listdir(tmp_path) == ["result.json"]
+
+
+def test_swapped_evaluation_says_who_is_alone(tmp_path, capsys):
+    """One of the field among challengers; the sign stays the challenger's."""
+    file = tmp_path / "result.json"
+    assert evaluate.main([*NAMES, "--seats", "6", "--deals", "20", "--swapped", "--json", str(file)]) == 0
+    assert "random_legal alone among low_card" in capsys.readouterr().out
+    (row,) = json.loads(file.read_text("utf-8"))
+    assert row["swapped"]
+    assert row["advantage"] > 0
+
+
+def test_evaluation_until_it_is_narrow_enough_ends_early(tmp_path):
+    """`--deals` is only the most."""
+    file = tmp_path / "result.json"
+    arguments = [*NAMES, "--seats", "6", "--deals", "100000", "--until", "0.5", "--json", str(file)]
+    assert evaluate.main(arguments) == 0
+    (row,) = json.loads(file.read_text("utf-8"))
+    assert row["deals"] < 2_000
+    assert (row["interval95"][1] - row["interval95"][0]) / 2 <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "--challenger is missing"),
+        (["--challenger", "low_card"], "--field is missing"),
+        (["--challenger", "nobody", "--field", "low_card"], "unknown policy 'nobody'"),
+        ([*NAMES, "--seats", "6,12"], "--seats 6,12 is not allowed"),
+        ([*NAMES, "--deals", "1"], "--deals 1 is not allowed"),
+        ([*NAMES, "--deals", "many"], "invalid int value: 'many'"),
+        ([*NAMES, "--seed", "-1"], "--seed -1 is not allowed"),
+        ([*NAMES, "--workers", "0"], "--workers 0 is not allowed"),
+        ([*NAMES, "--until", "0"], "--until 0.0 is not allowed"),
+        ([*NAMES, "--until", "nan"], "--until nan is not allowed"),
+        ([*NAMES, "--rules", "home"], "invalid choice: 'home'"),
+        ([*NAMES, "--deal", "5"], "unrecognized arguments: --deal 5"),
+        ([*NAMES, "--json", "no/such/folder/result.json"], "cannot be written: No such file or directory"),
+        ([*NAMES, "--json", "."], "it is a folder"),
+        (
+            ["--challenger", f"{__name__}:Cheat", "--field", "low_card", "--seats", "6", "--deals", "2"],
+            "challenger Cheat in seat 5 chose action 2 (4C), which its mask excludes",
+        ),
+    ],
+)
+def test_evaluate_refuses_in_one_line_and_writes_nothing(arguments, message, tmp_path, monkeypatch, capsys):
+    """Exit status 2, no traceback, no usage page, and no file."""
+    monkeypatch.chdir(tmp_path)
+    if "--json" not in arguments:
+        arguments = [*arguments, "--json", str(tmp_path / "result.json")]
+    assert evaluate.main(arguments) == 2
+    said = capsys.readouterr()
+    complaint = [line for line in said.err.splitlines() if line and "deal/s" not in line]
+    assert len(complaint) == 1
+    assert complaint[0].startswith("evaluate: ")
+    assert message in complaint[0]
+    assert not said.out
+    assert not os.listdir(tmp_path)
+
+
+def test_evaluate_leaves_an_earlier_result_alone_when_it_refuses(tmp_path):
+    """Written whole or not at all."""
+    file = tmp_path / "result.json"
+    file.write_text("earlier")
+    assert evaluate.main([*NAMES, "--deals", "1", "--json", str(file)]) == 2
+    assert file.read_text() == "earlier"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_interrupted_evaluation_prints_and_writes_what_is_finished(tmp_path, num_workers):
+    """Ctrl-C while the second size is played, sent to all its processes as a terminal does: no noise, nothing lost."""
+    file = tmp_path / "result.json"
+    arguments = ["--challenger", f"{__name__}:Slowing", "--field", "low_card", "--seats", "6,7", "--deals", "300"]
+    command = [
+        sys.executable,
+        "-m",
+        "training.evaluate",
+        *arguments,
+        "--workers",
+        str(num_workers),
+        "--json",
+        str(file),
+    ]
+    with (tmp_path / "stderr").open("w+") as stderr:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True, start_new_session=True
+        )
+        patience = time.monotonic() + 120
+        while "7 seats" not in (tmp_path / "stderr").read_text() and time.monotonic() < patience:
+            assert process.poll() is None, (tmp_path / "stderr").read_text()
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    complaints = (tmp_path / "stderr").read_text()
+    assert process.returncode == evaluate.INTERRUPTED
+    assert "interrupted: this is what is finished" in complaints
+    assert "Traceback" not in complaints
+    finished, begun = json.loads(file.read_text("utf-8"))
+    assert (finished["seats"], finished["deals"]) == (6, 300)
+    assert begun["seats"] == 7
+    assert begun["deals"] in (128, 256)
+    assert f"7 seats: stopped after {begun['deals']} of 300 deals" in said
+
+
+@pytest.mark.slow
+def test_evaluation_interrupted_before_anything_is_finished_writes_nothing(tmp_path):
+    """An earlier result stays, and no worker that is still starting complains."""
+    file = tmp_path / "result.json"
+    file.write_text("earlier")
+    command = [
+        sys.executable,
+        "-m",
+        "training.evaluate",
+        *NAMES,
+        "--deals",
+        "100000",
+        "--workers",
+        "2",
+        "--json",
+        str(file),
+    ]
+    with (tmp_path / "stderr").open("w+") as stderr:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=stderr, text=True, start_new_session=True
+        )
+        patience = time.monotonic() + 120
+        while "deal" not in (tmp_path / "stderr").read_text() and time.monotonic() < patience:
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == evaluate.INTERRUPTED
+    assert "nothing is finished" in (tmp_path / "stderr").read_text()
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+    assert not said
+    assert file.read_text() == "earlier"
