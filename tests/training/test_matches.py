@@ -14,8 +14,8 @@ from chearts_env.arena import play_match
 from training import matches
 from training.checkpoint import save_checkpoint
 from training.config import Config, NetworkConfig
+from training.fit import new_network
 from training.matches import MatchPlan, MatchRun, half_width, row_of
-from training.network import Network
 from training.policy import NetworkPolicy, policy_named, settled_name
 from training.workers import Workers
 
@@ -65,8 +65,8 @@ def test_rows_hold_what_other_tools_read(small_chunks):
 @pytest.mark.slow
 def test_workers_change_nothing(tmp_path):
     """1, 2 and 3 of them, a network at the table: bit for bit the same, however far ahead they were when it ended."""
-    save_checkpoint(tmp_path, Network(32, 1), Config(network=NetworkConfig(32, 1)), 0)
-    plan = MatchPlan(str(tmp_path / "00000000"), "random_legal", "card_page", (11, 6), 170, seed=2, until=0.4)
+    save_checkpoint(tmp_path, new_network(32, 1, 5, 0), Config(network=NetworkConfig(32, 1)), 0)
+    plan = MatchPlan(str(tmp_path / "00000000"), "random_legal", "card_page", (11, 6), 170, seed=2, until=0.5)
     first, second, third = (rows_of(plan, num_workers) for num_workers in (0, 2, 3))
     assert first == second == third
     assert [row["deals"] for row in first] == [85, 170]
@@ -124,7 +124,9 @@ def test_swapped_plan_plays_the_swapped_match(small_chunks):
 def test_name_of_a_run_folder_is_settled_on_its_newest_checkpoint(tmp_path):
     """A run that goes on meanwhile gives no worker another network."""
     for step in (1, 2):
-        save_checkpoint(tmp_path / "run" / "checkpoints", Network(8, 1), Config(network=NetworkConfig(8, 1)), step)
+        save_checkpoint(
+            tmp_path / "run" / "checkpoints", new_network(8, 1, 5, 0), Config(network=NetworkConfig(8, 1)), step
+        )
     settled = settled_name(str(tmp_path / "run"))
     assert settled == str(tmp_path / "run" / "checkpoints" / "00000002")
     assert settled_name(settled) == settled
