@@ -11,17 +11,20 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, Generic, NoReturn
 
 import torch
 from tqdm import tqdm
 
 from chearts_env.game import IllegalActionError
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS
+from training import games, matches
 from training.checkpoint import write_whole
-from training.matches import MatchPlan, MatchRun, Row, named_policy, row_of, table_of
+from training.chunks import ChunkedRun, PartT
+from training.matches import MatchPlan, Row, named_policy
 from training.policy import settled_name
 from training.workers import Workers
 
@@ -62,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "end a match before --deals once its 95 %% interval reaches at most W points to either side of the advantage "
         "(half its whole width)"
     ))  # fmt: skip
+    add("--games", action="store_true", help="whole games to the target; --deals counts game seeds")
     add("--rules", default="card_page", choices=PRESETS)
     add("--seed", type=int, default=0, help="of the deals and of the players")
     add("--workers", type=int, default=1, metavar="K", help="processes to play in; the results are the same for any K")
@@ -75,10 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = _parser().parse_args(arguments)
         _check(asked)
-        plan = _plan(asked)
+        challenger, field = (_settled(asked, option) for option in ("challenger", "field"))
+        sizes = tuple(sizes_of(asked.seats))
     except ValueError as error:
         return refuse(error)
-    return _play(asked, plan)
+    if asked.games:
+        plan = games.GamePlan(challenger, field, asked.rules, sizes, asked.deals, asked.seed)
+        return _play(asked, ChunkedRun(plan), _GAMES)
+    match_plan = MatchPlan(challenger, field, asked.rules, sizes, asked.deals, asked.seed, asked.swapped, asked.until)
+    return _play(asked, ChunkedRun(match_plan), _MATCHES)
 
 
 def refuse(error: Exception) -> int:
@@ -97,6 +106,8 @@ def _check(asked: argparse.Namespace) -> None:
         raise ValueError(f"--workers {asked.workers} is not allowed: it must be at least 1")
     if asked.until is not None and not 0 < asked.until < math.inf:
         raise ValueError(f"--until {asked.until} is not allowed: it must be points above 0")
+    if asked.games and (asked.swapped or asked.until is not None):
+        raise ValueError("--games takes neither --swapped nor --until: they are for matches of single hands")
     if asked.json:
         _check_writable(asked.json)
 
@@ -112,63 +123,75 @@ def _check_writable(path: Path) -> None:
         raise ValueError(f"--json {path} cannot be written: {error.strerror}") from error
 
 
-def _plan(asked: argparse.Namespace) -> MatchPlan:
-    """Return what is to be played. Raises ValueError for a policy that there is none of."""
-    for option in ("challenger", "field"):
-        if getattr(asked, option) is None:
-            raise ValueError(f"--{option} is missing: a match needs a challenger and a field")
-    challenger, field = settled_name(asked.challenger), settled_name(asked.field)
-    for name in (challenger, field):
-        named_policy(name)
-    sizes = tuple(sizes_of(asked.seats))
-    return MatchPlan(challenger, field, asked.rules, sizes, asked.deals, asked.seed, asked.swapped, asked.until)
+def _settled(asked: argparse.Namespace, option: str) -> str:
+    """Return the name of a policy that there is. Raises ValueError for one that there is not."""
+    name = getattr(asked, option)
+    if name is None:
+        raise ValueError(f"--{option} is missing: a match needs a challenger and a field")
+    settled = settled_name(name)
+    named_policy(settled)
+    return settled
 
 
-def _play(asked: argparse.Namespace, plan: MatchPlan) -> int:
-    run = MatchRun(plan)
+@dataclass(frozen=True)
+class _Told(Generic[PartT]):
+    """How one kind of result is told."""
+
+    row_of: Callable[[PartT, str, str, str], Row]
+    table_of: Callable[[Sequence[Row]], str]
+    brief_of: Callable[[PartT], str]
+    legend: str
+
+
+_MATCHES: Final = _Told(
+    matches.row_of,
+    matches.table_of,
+    matches.brief_of,
+    "points per hand, low is good; saved = the field's minus the challenger's in the same seats",
+)
+_GAMES: Final = _Told(
+    games.row_of,
+    games.table_of,
+    games.brief_of,
+    "whole games; even = what equals get; scores are final ones, low is good",
+)
+
+
+def _play(asked: argparse.Namespace, run: ChunkedRun[PartT], told: _Told[PartT]) -> int:
     is_interrupted = False
     try:
-        _play_with_bar(run, asked.workers)
+        _play_with_bar(run, asked.workers, told.brief_of)
     except KeyboardInterrupt:
         is_interrupted = True
     except IllegalActionError as error:
         return refuse(error)
-    rows = [row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
+    rows = [told.row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
     if is_interrupted:
         print(f"interrupted: {'this is what' if rows else 'nothing'} is finished", file=sys.stderr)
         if not rows:
             return INTERRUPTED
-    _tell(asked, rows)
+    one, others = (asked.field, asked.challenger) if asked.swapped else (asked.challenger, asked.field)
+    print(f"one {one} among {others}; {told.legend}")
+    print(told.table_of(rows))
     for row in rows:
         if not run.is_finished(row["seats"]):
-            print(f"{row['seats']} seats: stopped after {row['deals']} of {plan.num_deals} deals")
+            print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
     if asked.json:
         write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
     return INTERRUPTED if is_interrupted else 0
 
 
-def _tell(asked: argparse.Namespace, rows: Sequence[Row]) -> None:
-    who = (
-        f"{asked.field} alone among {asked.challenger}" if asked.swapped else f"{asked.challenger} among {asked.field}"
-    )
-    print(f"{who}; points per hand, low is good; saved = the field's minus the challenger's in the same seats")
-    print(table_of(rows))
-
-
-def _play_with_bar(run: MatchRun, num_workers: int) -> None:
+def _play_with_bar(run: ChunkedRun[PartT], num_workers: int, brief_of: Callable[[PartT], str]) -> None:
     plan = run.plan
-    played = dict.fromkeys(plan.sizes, 0)
     with (
         tqdm(total=len(plan.sizes) * plan.num_deals, unit="deal", dynamic_ncols=True) as bar,
         Workers(num_workers if num_workers > 1 else 0) as workers,
     ):
 
         def on_deals(size: int, num_deals: int) -> None:
-            played[size] += num_deals
             if run.is_finished(size):
-                bar.total -= plan.num_deals - played[size]
-                saved = next(match.advantage for match in run.matches if match.rules.num_players == size)
-                bar.set_postfix_str(f"saved {saved:+.2f} at {size} seats", refresh=False)
+                bar.total -= plan.num_deals - run.num_played(size)
+                bar.set_postfix_str(f"{brief_of(run.match(size))} at {size} seats", refresh=False)
             bar.set_description(f"{size} seats", refresh=False)
             bar.update(num_deals)
 

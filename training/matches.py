@@ -1,12 +1,8 @@
-"""Matches by name: cut into chunks of deals that worker processes play, put together again, and told as rows.
-
-A chunk holds the same deals whatever the number of workers, the length of the match and the other sizes: so the results
-are the same bit for bit, and a longer match begins with the chunks of a shorter one.
-"""
+"""Matches by name: planned in chunks that worker processes can play, and told as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -16,7 +12,7 @@ from chearts_env.arena import Match, Policy, joined, play_deals, play_match
 from chearts_env.rules import Rules
 from training.checkpoint import versions
 from training.policy import policy_named
-from training.workers import Player, Workers, network_policy
+from training.workers import Player, network_policy
 
 Row = dict[str, Any]
 
@@ -48,7 +44,7 @@ class MatchWork:
 class MatchPlan:
     """The matches asked for, one for each of `sizes`; policies by names that `policy_named` knows.
 
-    A match has `num_deals` deals, or ends earlier, once the 95 % interval reaches at most `until` points to either side
+    A match has `num_deals` deals, or ends earlier, once its 95 % interval reaches at most `until` points to either side
     of the advantage.
     """
 
@@ -61,11 +57,21 @@ class MatchPlan:
     swapped: bool = False
     until: float | None = None
 
-    def chunks(self, size: int) -> Iterator[range]:
-        """Yield the deals of a match, chunk by chunk."""
-        num_at_once = max(2, TABLES_AT_ONCE // (size + 1))
-        for start in range(0, self.num_deals, num_at_once):
-            yield range(start, min(start + num_at_once, self.num_deals))
+    def num_at_once(self, size: int) -> int:
+        """Return how many deals make one chunk."""
+        return TABLES_AT_ONCE // (size + 1)
+
+    def work(self, size: int, deals: range) -> ChunkWork:
+        """Return what plays some deals, here or in another process."""
+        return ChunkWork(self, size, deals)
+
+    def joined(self, parts: Sequence[Match]) -> Match:
+        """Return parts, in the order of their deals, as one match."""
+        return joined(parts)
+
+    def is_enough(self, part: Match) -> bool:
+        """Say whether a match may end with these deals: whether its interval is narrow enough."""
+        return self.until is not None and half_width(part) <= self.until
 
 
 @dataclass(frozen=True)
@@ -89,60 +95,6 @@ class ChunkWork:
 def named_policy(name: str) -> Policy:
     """Return a policy by its name, made once in each process."""
     return policy_named(name)
-
-
-class MatchRun:
-    """Plays a plan; what is finished can be had at any moment, after Ctrl-C as well."""
-
-    def __init__(self, plan: MatchPlan) -> None:
-        self.plan = plan
-        self._parts: dict[int, list[Match]] = {size: [] for size in plan.sizes}
-        self._finished: set[int] = set()
-
-    def play(self, workers: Workers, on_deals: Callable[[int, int], object]) -> None:
-        """Play all matches; `on_deals` is told after each chunk its size and how many more deals it finished."""
-        for part in workers.in_order(self._works()):
-            size = part.rules.num_players
-            if size in self._finished:  # begun before it was known that the interval is narrow enough
-                continue
-            self._parts[size].append(part)
-            if self._is_enough(size):
-                self._finished.add(size)
-            on_deals(size, part.num_deals)
-
-    def _works(self) -> Iterator[ChunkWork]:
-        for size in self.plan.sizes:
-            for deals in self.plan.chunks(size):
-                if size in self._finished:
-                    break
-                yield ChunkWork(self.plan, size, deals)
-
-    def _is_enough(self, size: int) -> bool:
-        parts = self._parts[size]
-        if sum(part.num_deals for part in parts) >= self.plan.num_deals:
-            return True
-        if self.plan.until is None or not _is_time_to_look(len(parts)):
-            return False
-        return half_width(joined(parts)) <= self.plan.until
-
-    def is_finished(self, size: int) -> bool:
-        """Whether the match of a size has been played to its end."""
-        return size in self._finished
-
-    @property
-    def matches(self) -> list[Match]:
-        """What has been played, one match for each size that has at least two deals; the last may not be finished."""
-        begun = [joined(parts) for parts in self._parts.values() if parts]
-        return [match for match in begun if match.num_deals > 1]
-
-
-def _is_time_to_look(num_chunks: int) -> bool:
-    # At stretches that grow by a quarter: looking after each chunk would end more matches on an interval that is
-    # narrow by chance.
-    looked = 1
-    while looked < num_chunks:
-        looked = max(looked + 1, looked * 5 // 4)
-    return looked == num_chunks
 
 
 def half_width(match: Match) -> float:
@@ -206,3 +158,8 @@ def table_of(rows: Sequence[Row]) -> str:
             f"{row['points_field']:>9.2f}{row['advantage']:>+8.2f}   {low:+.2f} … {high:+.2f}"
         )
     return "\n".join(lines)
+
+
+def brief_of(match: Match) -> str:
+    """Return the result in a few words."""
+    return f"saved {match.advantage:+.2f}"

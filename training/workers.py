@@ -101,15 +101,22 @@ def _do(work: Callable[[], Result]) -> Result:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    # A process that is started inherits it, and so is not ended by Ctrl-C before it knows what to make of that.
-    if not hasattr(signal, "pthread_sigmask"):
+    """Put Ctrl-C off while a process may be started: it would find half of what it needs, and complain."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    came: list[tuple[Any, ...]] = []
+    handler = signal.signal(signal.SIGINT, lambda *details: came.append(details))
+    # The new process inherits this, and lifts it once it knows what to make of Ctrl-C (`_begin_worker`).
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if hasattr(signal, "pthread_sigmask") else set()
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+    if came and callable(handler):
+        handler(*came[0])
 
 
 class Workers:

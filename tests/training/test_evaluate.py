@@ -56,7 +56,7 @@ def test_swapped_evaluation_says_who_is_alone(tmp_path, capsys):
     """One of the field among challengers; the sign stays the challenger's."""
     file = tmp_path / "result.json"
     assert evaluate.main([*NAMES, "--seats", "6", "--deals", "20", "--swapped", "--json", str(file)]) == 0
-    assert "random_legal alone among low_card" in capsys.readouterr().out
+    assert "one random_legal among low_card" in capsys.readouterr().out
     (row,) = json.loads(file.read_text("utf-8"))
     assert row["swapped"]
     assert row["advantage"] > 0

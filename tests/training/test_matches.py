@@ -13,9 +13,10 @@ from chearts_env import Rules
 from chearts_env.arena import play_match
 from training import matches
 from training.checkpoint import save_checkpoint
+from training.chunks import ChunkedRun, is_time_to_look
 from training.config import Config, NetworkConfig
 from training.fit import new_network
-from training.matches import MatchPlan, MatchRun, half_width, row_of
+from training.matches import MatchPlan, half_width, row_of
 from training.policy import NetworkPolicy, policy_named, settled_name
 from training.workers import Workers
 
@@ -24,7 +25,7 @@ PLAN = MatchPlan("low_card", "random_legal", "classic", (6, 9), 60, seed=4)
 
 def rows_of(plan: MatchPlan, num_workers: int = 0) -> list[dict]:
     """The rows of a plan played to its end, without the time it took."""
-    run = MatchRun(plan)
+    run = ChunkedRun(plan)
     with Workers(num_workers) as workers:
         run.play(workers, lambda size, num_deals: None)
     assert all(run.is_finished(size) for size in plan.sizes)
@@ -90,13 +91,14 @@ def test_match_that_is_narrow_enough_ends_and_is_the_beginning_of_a_longer_one(s
 
 def test_looks_at_the_interval_grow_apart():
     """Each look could end the match by chance."""
-    looks = [number for number in range(1, 60) if matches._is_time_to_look(number)]
+    looks = [number for number in range(1, 60) if is_time_to_look(number)]
     assert looks == [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 41, 51]
 
 
 def test_match_interrupted_is_told_as_far_as_it_went(small_chunks):
     """Whole chunks count; a match with less than two deals is no match."""
-    run, played = MatchRun(PLAN), []
+    run = ChunkedRun(PLAN)
+    played: list[tuple[int, int]] = []
 
     def interrupt(size: int, num_deals: int) -> None:
         played.append((size, num_deals))

@@ -1,4 +1,4 @@
-"""Worker processes end with the process they work for."""
+"""Worker processes end with the process they work for, and drop what they do when it is interrupted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from training.workers import Workers
 
 PROGRAM = """
     import os
@@ -52,3 +55,33 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     while any(map(is_alive, workers)) and time.monotonic() < patience:
         time.sleep(0.05)
     assert not any(map(is_alive, workers))
+
+
+@dataclass(frozen=True)
+class Long:
+    """Work for a minute, in many small steps as a match is."""
+
+    folder: Path
+
+    def __call__(self) -> None:
+        (self.folder / "begun").touch()
+        for _ in range(1200):
+            time.sleep(0.05)
+        (self.folder / "finished").touch()
+
+
+def test_workers_drop_what_they_do_when_their_parent_is_interrupted(tmp_path: Path) -> None:
+    """Nobody waits for a result that nobody wants; what was to be begun is not begun either."""
+    works = [os.getpid, Long(tmp_path), Long(tmp_path / "never")]
+
+    def interrupt() -> None:
+        with Workers(1) as workers:
+            for _ in workers.in_order(works):
+                patience = time.monotonic() + 30
+                while not (tmp_path / "begun").exists() and time.monotonic() < patience:
+                    time.sleep(0.02)
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert os.listdir(tmp_path) == ["begun"]

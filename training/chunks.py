@@ -1,0 +1,122 @@
+"""Long matches cut into chunks of deals, which worker processes play and which are put together again.
+
+A chunk holds the same deals whatever the number of workers, the length of the match and the other sizes: so the results
+are the same bit for bit, and a longer match begins with the chunks of a shorter one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from chearts_env.rules import Rules
+from training.workers import Workers
+
+
+class Part(Protocol):
+    """Some deals of a match, or all of them."""
+
+    @property
+    def rules(self) -> Rules:
+        """Those of the match."""
+        ...
+
+    @property
+    def num_deals(self) -> int:
+        """Deals played."""
+        ...
+
+
+PartT = TypeVar("PartT", bound=Part)
+
+
+class Plan(Protocol[PartT]):
+    """Matches to be played, one for each of `sizes`, of `num_deals` deals at most."""
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Table sizes, each once."""
+        ...
+
+    @property
+    def num_deals(self) -> int:
+        """The most deals of a match."""
+        ...
+
+    def num_at_once(self, size: int) -> int:
+        """Return how many deals make one chunk."""
+        ...
+
+    def work(self, size: int, deals: range) -> Callable[[], PartT]:
+        """Return what plays some deals, here or in another process."""
+        ...
+
+    def joined(self, parts: Sequence[PartT]) -> PartT:
+        """Return parts, in the order of their deals, as one."""
+        ...
+
+    def is_enough(self, part: PartT) -> bool:
+        """Say whether a match may end with the deals of this part."""
+        ...
+
+
+class ChunkedRun(Generic[PartT]):
+    """Plays a plan; what is finished can be had at any moment, after Ctrl-C as well."""
+
+    def __init__(self, plan: Plan[PartT]) -> None:
+        self.plan = plan
+        self._parts: dict[int, list[PartT]] = {size: [] for size in plan.sizes}
+        self._finished: set[int] = set()
+
+    def play(self, workers: Workers, on_deals: Callable[[int, int], object]) -> None:
+        """Play all matches; `on_deals` is told after each chunk its size and how many more deals it finished."""
+        for part in workers.in_order(self._works()):
+            size = part.rules.num_players
+            if size in self._finished:  # begun before it was known that the match was to end
+                continue
+            self._parts[size].append(part)
+            if self._ends(size):
+                self._finished.add(size)
+            on_deals(size, part.num_deals)
+
+    def _works(self) -> Iterator[Callable[[], PartT]]:
+        for size in self.plan.sizes:
+            step = self.plan.num_at_once(size)
+            for start in range(0, self.plan.num_deals, step):
+                if size in self._finished:
+                    break
+                yield self.plan.work(size, range(start, min(start + step, self.plan.num_deals)))
+
+    def _ends(self, size: int) -> bool:
+        if self.num_played(size) >= self.plan.num_deals:
+            return True
+        parts = self._parts[size]
+        return is_time_to_look(len(parts)) and self.plan.is_enough(self.plan.joined(parts))
+
+    def is_finished(self, size: int) -> bool:
+        """Whether the match of a size has been played to its end."""
+        return size in self._finished
+
+    def num_played(self, size: int) -> int:
+        """Return how many deals of a size have been played."""
+        return sum(part.num_deals for part in self._parts[size])
+
+    def match(self, size: int) -> PartT:
+        """Return what has been played of the match of a size, at least one chunk."""
+        return self.plan.joined(self._parts[size])
+
+    @property
+    def matches(self) -> list[PartT]:
+        """What has been played, one for each size that has at least two deals; the last may not be finished."""
+        return [self.match(size) for size in self.plan.sizes if self.num_played(size) > 1]
+
+
+def is_time_to_look(num_chunks: int) -> bool:
+    """Say whether a match may end after so many chunks: at stretches that grow by a quarter.
+
+    Looking after each chunk would end more matches on an interval that is narrow by chance.
+    """
+    looked = 1
+    while looked < num_chunks:
+        looked = max(looked + 1, looked * 5 // 4)
+    return looked == num_chunks
