@@ -65,7 +65,7 @@ def row_of(names: Sequence[str], preset: str, seed: int, tables: PoolTables) -> 
         "pool": [names[number] for number in order],
         "rules": preset,
         "seats": num_players,
-        "deals": len(tables.points),
+        "deals": tables.num_deals,
         "hands": int(tables.points.shape[0] * tables.points.shape[1]),
         "policies": policies,
         "pairs": pairs,

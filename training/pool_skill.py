@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from openskill.models import PlackettLuce
 
-_ORDER_STREAM: Final = 4
+_ORDER_STREAM: Final = 6
 
 
 @dataclass(frozen=True)

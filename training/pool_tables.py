@@ -33,11 +33,17 @@ _PLAYER_STREAM: Final = 3
 class PoolTables:
     """D deals, each played at T tables of n seats by policies that are numbered 0 … P - 1."""
 
+    rules: Rules
     points: npt.NDArray[np.int64]  # (D, T, n) score changes of the hands, moons settled (R20 to R22); low is good
     seats: npt.NDArray[np.int64]  # (D, T, n) the number of the policy in each seat
     dealers: npt.NDArray[np.int64]  # (D,) seat of the dealer
     decisions: npt.NDArray[np.int64]  # (P,) made by each policy
     seconds: npt.NDArray[np.float64]  # (P,) it took for them
+
+    @property
+    def num_deals(self) -> int:
+        """Deals played."""
+        return len(self.points)
 
     @property
     def places(self) -> npt.NDArray[np.int64]:
@@ -77,6 +83,7 @@ def play_tables(policies: Sequence[Policy], names: Sequence[str], rules: Rules, 
         names=names,
     )
     return PoolTables(
+        rules,
         played.points.reshape(seats.shape),
         seats,
         np.array([game.dealer for game in games], np.int64),
@@ -86,8 +93,9 @@ def play_tables(policies: Sequence[Policy], names: Sequence[str], rules: Rules, 
 
 
 def joined_tables(parts: Sequence[PoolTables]) -> PoolTables:
-    """Return the tables of consecutive stretches of deals as one."""
+    """Return the tables of stretches of deals, in their order, as one."""
     return PoolTables(
+        parts[0].rules,
         np.concatenate([part.points for part in parts]),
         np.concatenate([part.seats for part in parts]),
         np.concatenate([part.dealers for part in parts]),

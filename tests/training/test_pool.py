@@ -14,9 +14,11 @@ from chearts_env import Game, Rules
 from chearts_env.arena import deal_seeds
 from chearts_env.observation import field_values
 from training import pool
-from training.pool import PoolRun, PoolWork, pool_plan
+from training.chunks import ChunkedRun
+from training.pool import PoolPlan, PoolWork, pool_names
 from training.pool_report import row_of, text_of
 from training.pool_tables import PoolTables, drawn_seats, play_tables
+from training.workers import Workers
 
 RANDOM, RANDOM_TOO = "random_legal", "baselines.random_legal:RandomLegal"
 HERE = "tests.training.test_pool"
@@ -80,7 +82,7 @@ class Interrupted:
 
 def asked(*names, **options):
     """What `training.evaluate` hands over."""
-    defaults = {"seats": "6", "deals": 20, "rules": "card_page", "seed": 0, "json": None, "workers": 1}
+    defaults = {"seats": "6", "deals": 20, "rules": "card_page", "seed": 0, "json": None, "workers": 1, "until": None}
     return argparse.Namespace(pool=list(names), **(defaults | options))
 
 
@@ -92,11 +94,23 @@ def untimed(rows):
     return rows
 
 
-def rows_of(names, size=6, num_deals=20, seed=0, in_order=None):
-    """The rows of a pool at one size; `in_order` stands in for play."""
-    run = PoolRun(pool_plan(names, "card_page", [size], num_deals, seed))
-    run.play(in_order or (lambda works: (work() for work in works)))
-    return run.rows
+class Here(Workers):
+    """Does the work here, or something in its stead."""
+
+    def __init__(self, do=lambda work: work()) -> None:
+        super().__init__(0)
+        self._do = do
+
+    def in_order(self, works):
+        return map(self._do, works)
+
+
+def rows_of(names, size=6, num_deals=20, seed=0, workers=None, until=None):
+    """The rows of a pool at one size."""
+    plan = PoolPlan(*pool_names(names), "card_page", (size,), num_deals, seed, until)
+    run = ChunkedRun(plan)
+    run.play(workers or Here(), lambda size, num_deals: None)
+    return [plan.row(tables) for tables in run.matches]
 
 
 # ------------------------------------------------------------------------------------------------------- seatings
@@ -168,6 +182,15 @@ def test_better_policy_has_fewer_points_in_every_column():
     assert "tell all pairs apart" in text
 
 
+def test_pool_ends_early_when_all_its_intervals_are_narrow_enough(monkeypatch):
+    """And not before: the deals it has are the first of the longer pool."""
+    monkeypatch.setattr(pool, "TABLES_AT_ONCE", 16)
+    (row,) = rows_of([RANDOM, "low_card"], 8, 400, until=0.8)
+    assert 8 < row["deals"] < 400
+    assert all(high - low <= 1.6 for low, high in (each["interval95"] for each in row["policies"]))
+    assert untimed([row]) == untimed(rows_of([RANDOM, "low_card"], 8, row["deals"]))
+
+
 def test_order_of_names_changes_nothing():
     """Rows and text are in the order of the results."""
     forth = rows_of([RANDOM, "low_card", RANDOM_TOO])
@@ -188,16 +211,23 @@ def planted(beats):
         saved = np.einsum("dtp,dtnp->dtn", counts, np.asarray(beats, float)[seats])
         points = np.rint(8 - saved + generator.normal(0, 4, seats.shape)).astype(int)
         nothing = np.zeros(len(beats), int)
-        return PoolTables(points, seats, generator.integers(work.size, size=len(seats)), nothing, nothing.astype(float))
+        return PoolTables(
+            Rules(work.size),
+            points,
+            seats,
+            generator.integers(work.size, size=len(seats)),
+            nothing,
+            nothing.astype(float),
+        )
 
-    return lambda works: map(play, works)
+    return Here(play)
 
 
 def test_planted_cycle_shows_as_one():
     """Rock, paper and scissors: nobody is better in points per hand, and each beats one and loses to the other."""
     names = [f"{HERE}:Grudge", RANDOM, "low_card"]  # sorted: random_legal is last
     first, second, third = sorted(names)
-    (row,) = rows_of(names, 6, 400, in_order=planted([[0, 1, -1], [-1, 0, 1], [1, -1, 0]]))
+    (row,) = rows_of(names, 6, 400, workers=planted([[0, 1, -1], [-1, 0, 1], [1, -1, 0]]))
     (cycle,) = row["cycles"]
     begin = cycle.index(first)
     assert cycle[begin:] + cycle[:begin] == [first, second, third]
@@ -210,7 +240,7 @@ def test_planted_cycle_shows_as_one():
 def test_planted_order_shows_no_cycle():
     """Each beats all that come after it: differences head to head, and no way back."""
     names = [f"{HERE}:Grudge", RANDOM, "low_card"]
-    (row,) = rows_of(names, 6, 400, in_order=planted([[0, 1, 1], [-1, 0, 1], [-1, -1, 0]]))
+    (row,) = rows_of(names, 6, 400, workers=planted([[0, 1, 1], [-1, 0, 1], [-1, -1, 0]]))
     assert row["pool"] == sorted(names)
     assert all(pair["head_to_head_p_holm"] < 0.05 for pair in row["pairs"])
     assert row["cycles"] == []
@@ -219,7 +249,7 @@ def test_planted_order_shows_no_cycle():
 def test_chance_alone_shows_no_cycle():
     """Among three equals one in four pools goes round by chance; of 30, none is called a cycle."""
     names = [f"{HERE}:Grudge", RANDOM, "low_card"]
-    rows = [row for seed in range(30) for row in rows_of(names, seed=seed, in_order=planted(np.zeros((3, 3))))]
+    rows = [row for seed in range(30) for row in rows_of(names, seed=seed, workers=planted(np.zeros((3, 3))))]
     assert len(rows) == 30
     assert not any(row["cycles"] for row in rows)
 
@@ -261,7 +291,6 @@ def test_json_is_the_same_whatever_the_number_of_workers(tmp_path: Path, monkeyp
         ([RANDOM, RANDOM], {}, "at least two different"),
         ([RANDOM, "low_card", RANDOM], {}, "random_legal more than once"),
         ([RANDOM, "nobody"], {}, "unknown policy 'nobody': known are random_legal, low_card"),
-        ([RANDOM, "low_card"], {"deals": 1}, "--deals 1"),
         ([RANDOM, "low_card"], {"seats": "5"}, "--seats 5"),
         ([RANDOM, f"{HERE}:Illegal"], {}, f"{HERE}:Illegal in seat"),
     ],
@@ -280,7 +309,7 @@ def test_what_is_finished_is_told_after_an_interrupt(tmp_path: Path, monkeypatch
     """Ctrl-C in the second size: the first whole, the second as far as it came, in text and JSON; status 130."""
     monkeypatch.setattr(pool, "TABLES_AT_ONCE", 16)
     monkeypatch.setattr(Interrupted, "calls", 0)
-    monkeypatch.setattr(pool, "_policy", lambda name: Interrupted())
+    monkeypatch.setattr(pool, "named_policy", lambda name: Interrupted())
     path = tmp_path / "rows.json"
     assert pool.main(asked(RANDOM, "low_card", seats="6,8", deals=28, json=path)) == 130
     first, second = json.loads(path.read_text("utf-8"))

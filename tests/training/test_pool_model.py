@@ -104,20 +104,16 @@ def test_fit_is_that_of_one_column_for_each_policy_place_and_deal():
     generator = np.random.default_rng(4)
     seats, places, _ = lopsided(generator, 24, 3, 6)
     points = made_up_points(generator, seats, places, [-1.0, 0.0, 1.0])
-
-    def plainly(kept):
-        of_deals = np.repeat(np.arange(len(kept)), 18)
-        columns = [
-            seats[kept].ravel()[:, None] == np.arange(3),
-            np.broadcast_to(places, seats.shape)[kept].ravel()[:, None] == np.arange(6),
-            of_deals[:, None] == np.arange(len(kept)),
-        ]
-        solved = np.linalg.lstsq(np.hstack(columns).astype(float), points[kept].ravel(), rcond=None)[0][:3]
-        return solved - solved.mean()
-
+    columns = [
+        seats.ravel()[:, None] == np.arange(3),
+        np.broadcast_to(places, seats.shape).ravel()[:, None] == np.arange(6),
+        np.repeat(np.arange(24), 18)[:, None] == np.arange(24),
+    ]
+    solved = np.linalg.lstsq(np.hstack(columns).astype(float), points.ravel(), rcond=None)[0][:3]
     fit = fit_additive(points, seats, places, 3)
-    assert fit.policies.values == pytest.approx(plainly(np.arange(24)))
-    left_out = np.array([plainly(np.delete(np.arange(24), deal)) for deal in range(24)])
+    assert fit.policies.values == pytest.approx(solved - solved.mean())
+    others = [np.delete(np.arange(24), deal) for deal in range(24)]
+    left_out = np.array([fit_additive(points[kept], seats[kept], places[kept], 3).policies.values for kept in others])
     jackknife = np.sqrt(23 / 24 * ((left_out - left_out.mean(axis=0)) ** 2).sum(axis=0))
     assert fit.policies.errors == pytest.approx(jackknife, rel=0.1)
 
