@@ -45,7 +45,7 @@ format: $(STAMP) ## Put the code into the house format
 	$(PY) -m ruff format .
 
 bench: $(STAMP) ## Measure speed on this machine
-	$(PY) -m chearts_env.bench $(ARGS)
+	$(PY) -m chearts_env.bench --also baselines.bench_opponents:works $(ARGS)
 
 hooks: $(STAMP) ## Run the checks of `make lint` before every commit
 	$(PY) -m pre_commit install

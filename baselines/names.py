@@ -6,18 +6,23 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final
 
+from baselines.careful import Careful
 from baselines.low_card import LowCard
 from baselines.random_legal import RandomLegal
+from baselines.search import Search
 from chearts_env.arena import Policy
 
 BASELINES: Final[dict[str, Callable[[], Policy]]] = {
     "random_legal": RandomLegal,
     "low_card": LowCard,
+    "careful": Careful,
 }
+#: `search:K` searches K worlds a decision.
+_SEARCH: Final = "search"
 
 
 def policy_of(name: str) -> Policy:
-    """Return the policy that a name stands for: a key of `BASELINES`, or `module:attribute` for one of the user's own.
+    """Return the policy of a name: a key of `BASELINES`, `search:K`, or `module:attribute` for one of the user's own.
 
     The attribute is a policy, or something that returns one when called without arguments, such as its class. Raises
     ValueError for a name that stands for nothing, listing those that do.
@@ -25,8 +30,11 @@ def policy_of(name: str) -> Policy:
     if name in BASELINES:
         return BASELINES[name]()
     module_name, colon, attribute = name.partition(":")
+    if module_name == _SEARCH:
+        return _search_of(name, attribute)
     if not colon:
-        raise ValueError(f"unknown policy {name!r}: known are {', '.join(BASELINES)} and module:attribute")
+        known = ", ".join([*BASELINES, f"{_SEARCH}:K"])
+        raise ValueError(f"unknown policy {name!r}: known are {known} and module:attribute")
     try:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
@@ -37,3 +45,9 @@ def policy_of(name: str) -> Policy:
     if not callable(getattr(policy, "act", None)):
         raise ValueError(f"policy {name!r} has no method act(observations, action_masks, rng)")
     return policy  # type: ignore[no-any-return]
+
+
+def _search_of(name: str, num_worlds: str) -> Search:
+    if not (num_worlds.isascii() and num_worlds.isdecimal() and int(num_worlds) > 0):
+        raise ValueError(f"policy {name!r} is not allowed: {_SEARCH}:K takes a number of worlds above 0, as search:32")
+    return Search(int(num_worlds))

@@ -2,7 +2,9 @@
 
 Everything compared is measured in short turns, one after the other, again and again, so that a noisy moment hits all
 alike; reported are the median, the least and the most of these repetitions. Speeds hold for the machine and versions
-printed with them, and for no other. `--peers` adds other environments (`bench_peers`), measured in the same turns.
+printed with them, and for no other. `--peers` adds other environments (`bench_peers`), measured in the same turns, and
+`--also module:function` whatever that function yields for a number of seats: name, unit, and work that returns units
+done and seconds taken, such as the opponents of `baselines.bench_opponents:works`.
 
 | measured | what one unit of it is |
 |---|---|
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib
 import importlib.metadata
 import json
 import multiprocessing
@@ -28,7 +31,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -207,10 +210,20 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def _works_named(name: str) -> Callable[[int], Iterable[tuple[str, str, Work]]]:
+    module, _, function = name.partition(":")
+    try:
+        found: Callable[[int], Iterable[tuple[str, str, Work]]] = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise argparse.ArgumentTypeError(f"{name!r} cannot be loaded: {error}") from error
+    return found
+
+
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m chearts_env.bench", description="Measure speed on this machine.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results there")
     parser.add_argument("--peers", action="store_true", help="also measure other environments that are installed")
+    parser.add_argument("--also", type=_works_named, metavar="MODULE:FUNCTION", help="also measure what that yields")
     parser.add_argument("--seconds", type=float, default=0.2, help="length of each turn (default: 0.2)")
     parser.add_argument("--repetitions", type=int, default=7, help="turns for each thing measured (default: 7)")
     parser.add_argument("--seats", type=int, nargs="+", default=[6, 8, 11], choices=range(MIN_PLAYERS, MAX_PLAYERS + 1))
@@ -232,6 +245,8 @@ def main(given: Sequence[str] | None = None) -> None:
     with ProcessPoolExecutor(arguments.threads, multiprocessing.get_context("spawn")) as pool:
         for num_players in dict.fromkeys(arguments.seats):
             subjects += our_subjects(num_players, arguments.tables, arguments.threads, pool)
+            more = arguments.also(num_players) if arguments.also else ()
+            subjects += [Subject(name, num_players, unit, _repeating(work)) for name, unit, work in more]
         for peer, found in find_peers(arguments.tables) if arguments.peers else ():
             if isinstance(found, str):
                 missing[peer.name] = found

@@ -1,0 +1,58 @@
+"""The decision of `careful`: the legal action of the lowest cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from baselines.careful.facts import note_facts
+from baselines.careful.moons import settle_moon
+from baselines.careful.passing import cost_of_giving
+from baselines.careful.play import cost_of_playing
+from chearts_env.cards import NUM_FACES
+from chearts_env.compiled import kernel
+from chearts_env.table import MOON, PASS
+
+
+@kernel
+def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) -> int:
+    """Return the action for an observation, a record of dtype `OBSERVATION`, and its mask, (54,).
+
+    `facts` and `item` are room to work in, records of dtype `FACTS` and `ITEM`. Of equal costs the lowest face is
+    taken; a forced action is taken without a look.
+    """
+    num_legal = 0
+    only = 0
+    for face in range(NUM_FACES):
+        num_legal += mask[face]
+        only += face * mask[face]
+    if num_legal == 1:
+        return only
+    note_facts(seen, weights, facts)
+    if seen.phase[MOON]:
+        return settle_moon(seen, facts.num_players)
+    is_pass = seen.phase[PASS] == 1
+    best = -1
+    lowest = 0.0
+    for face in range(NUM_FACES):
+        if not mask[face]:
+            continue
+        if is_pass:
+            cost = cost_of_giving(seen, facts, weights, face, item)
+        else:
+            cost = cost_of_playing(seen, facts, weights, face, item)
+        if best < 0 or cost < lowest:
+            best = face
+            lowest = cost
+    return best
+
+
+@kernel
+def write_costs(seen: Any, mask: Any, weights: Any, facts: Any, item: Any, costs: Any) -> None:
+    """Write the cost of each legal action into `costs`, (54,); those of a moon's settlement are all alike."""
+    note_facts(seen, weights, facts)
+    for face in range(NUM_FACES):
+        if mask[face]:
+            if seen.phase[PASS]:
+                costs[face] = cost_of_giving(seen, facts, weights, face, item)
+            else:
+                costs[face] = cost_of_playing(seen, facts, weights, face, item)

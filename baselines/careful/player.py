@@ -1,0 +1,50 @@
+"""`Careful`: the rule player as a policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from baselines.careful.choose import choose_carefully
+from baselines.careful.explain import Reason, explain
+from baselines.careful.facts import FACTS
+from baselines.careful.play import ITEM
+from baselines.careful.weights import tuned_weights
+from chearts_env.compiled import kernel
+from chearts_env.observation import OBSERVATION
+
+
+class Careful:
+    """Takes the legal action of the lowest expected cost; deterministic, and without memory."""
+
+    def __init__(self, weights: np.record | None = None) -> None:
+        """Play by the tuned constants, or by others, a record of dtype `WEIGHTS`."""
+        self._weights = tuned_weights() if weights is None else weights
+
+    def act(
+        self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
+    ) -> npt.NDArray[np.int64]:
+        """Return one allowed action for each row, (N,)."""
+        actions = np.empty(len(action_masks), np.int64)
+        seen = np.ascontiguousarray(observations).view(OBSERVATION)[:, 0]
+        _choose_all(
+            seen,
+            np.ascontiguousarray(action_masks),
+            self._weights,
+            np.zeros(1, FACTS)[0],
+            np.zeros(1, ITEM)[0],
+            actions,
+        )
+        return actions
+
+    def explain(self, observation: npt.NDArray[np.int8], action_mask: npt.NDArray[np.int8]) -> list[Reason]:
+        """Return each legal action of one observation, (O,), with its cost and why, the one that is played first."""
+        return explain(observation, action_mask, self._weights)
+
+
+@kernel
+def _choose_all(seen: Any, masks: Any, weights: Any, facts: Any, item: Any, actions: Any) -> None:
+    for row in range(masks.shape[0]):
+        actions[row] = choose_carefully(seen[row], masks[row], weights, facts, item)
