@@ -23,6 +23,7 @@ from chearts_env.table import PASS
 
 _TWO_PAIRS: Final = CHOICES["set_aside"].index("two_pairs")
 _TO_FIRST: Final = CHOICES["kitty_to"].index("first_winner")
+_LEADER_TAKES: Final = CHOICES["last_trick_set_aside"].index("leader")
 _MOON_OFF: Final = CHOICES["moon"].index("off")
 _NO_POINTS: Final = CHOICES["first_trick_discard"].index("no_points")
 NO_SUIT: Final = -1
@@ -68,6 +69,7 @@ FACTS: Final = np.dtype(
             ("trick_points", "f8"),  # points of an average trick from now on
             ("points_discarded", "f8"),  # points that a seat which cannot follow is expected to throw
             ("asides", "f8", (_MOST_ASIDES,)),  # chances that the trick is set aside that are known, -1 = not yet
+            ("comes_back", "f8"),  # share of a pot set aside now that I am expected to pay for
             ("pairs", "i8"),  # on the trick
             ("singles", "f8"),  # live cards of the trick whose twin is out
             ("singles_led", "f8"),  # ... of the suit led
@@ -219,6 +221,9 @@ def _look_at_trick(seen: Any, weights: Any, facts: Any) -> None:
             facts.led = suit
     facts.two_pairs = seen.rules.set_aside == _TWO_PAIRS and weights.knows_set_aside > 0
     facts.pairs = board.trick_pairs
+    facts.comes_back = 1.0 / facts.num_players
+    if facts.tricks_left == 1:  # R19
+        facts.comes_back = seen.rules.last_trick_set_aside == _LEADER_TAKES and seen.seats[0].is_leader
     facts.singles = 0.0
     facts.singles_led = 0.0
     facts.live_led = 0

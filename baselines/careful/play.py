@@ -148,7 +148,7 @@ def _price_outcomes(seen: Any, facts: Any, weights: Any, face: int, item: Any) -
     elsewhere = 1.0 - item.wins - item.set_aside
     has_points = min(item.pot, 1.0)
     item.taken += elsewhere * has_points * (mine - before)  # the end of my own moon
-    item.back = weights.set_aside * item.set_aside * item.pot / facts.num_players
+    item.back = weights.set_aside * item.set_aside * item.pot * facts.comes_back
     item.stops = 0.0
     if facts.rival_price > 0.0:
         to_rival = elsewhere * _share_of_rival(seen, facts, weights, face)
@@ -160,7 +160,7 @@ def _share_of_rival(seen: Any, facts: Any, weights: Any, face: int) -> float:
     """Return the chance that the rival wins the trick, given that another seat than mine does."""
     card = seen.seats[facts.rival].trick_card - 1
     if card < 0:
-        return 1.0 / max(facts.behind, 1)
+        return 1.0 / max(facts.behind, 1)  # type: ignore[no-any-return]
     if FACE_SUIT[card] != facts.led or seen.board.trick[card] != 1 or card == face:
         return 0.0
     return facts.live_above[card] * chance_none_overtakes(facts, weights, facts.led, card)  # type: ignore[no-any-return]
