@@ -19,7 +19,7 @@ from training.workers import Workers
 
 
 def games_of(own: list[int], others: list[int]) -> Games:
-    """Two like seeds of 6 seats: the challenger's score in each seat, and what the five others have in all of these games."""
+    """Two like seeds of 6 seats: the challenger's score in each seat, and what the five others have beside it."""
     scores = np.zeros((2, 6, 6), np.int64)
     for seat in range(6):
         scores[:, seat] = np.insert(others, seat, own[seat])

@@ -72,7 +72,7 @@ class Long:
 
 def test_workers_drop_what_they_do_when_their_parent_is_interrupted(tmp_path: Path) -> None:
     """Nobody waits for a result that nobody wants; what was to be begun is not begun either."""
-    works = [os.getpid, Long(tmp_path), Long(tmp_path / "never")]
+    works: list = [os.getpid, Long(tmp_path), Long(tmp_path / "never")]
 
     def interrupt() -> None:
         with Workers(1) as workers:
