@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from tqdm import tqdm
+
 from chearts_env.rules import Rules
 from training.workers import Workers
 
@@ -109,6 +111,25 @@ class ChunkedRun(Generic[PartT]):
     def matches(self) -> list[PartT]:
         """What has been played, one for each size that has at least two deals; the last may not be finished."""
         return [self.match(size) for size in self.plan.sizes if self.num_played(size) > 1]
+
+
+def play_with_bar(run: ChunkedRun[PartT], num_workers: int, brief_of: Callable[[PartT], str] = lambda part: "") -> None:
+    """Play a run with a bar on stderr; `brief_of` tells a result in a few words. One worker is this process itself."""
+    plan = run.plan
+    with (
+        tqdm(total=len(plan.sizes) * plan.num_deals, unit="deal", dynamic_ncols=True) as bar,
+        Workers(num_workers if num_workers > 1 else 0) as workers,
+    ):
+
+        def on_deals(size: int, num_deals: int) -> None:
+            if run.is_finished(size):
+                bar.total -= plan.num_deals - run.num_played(size)
+                brief = brief_of(run.match(size))
+                bar.set_postfix_str(f"{brief} at {size} seats" if brief else "", refresh=False)
+            bar.set_description(f"{size} seats", refresh=False)
+            bar.update(num_deals)
+
+        run.play(workers, on_deals)
 
 
 def is_time_to_look(num_chunks: int) -> bool:

@@ -1,6 +1,8 @@
 """Matches from the command line: who saves how many points a hand against whom, with 95 % intervals.
 
 Example: `python -m training.evaluate --challenger runs/NAME --field low_card --seats all --deals 1000`.
+
+This file is the command: what may be asked for, who does it, and what is printed and written.
 """
 
 # ruff: noqa: T201 - printing is this command's job
@@ -17,30 +19,33 @@ from pathlib import Path
 from typing import Final, Generic, NoReturn
 
 import torch
-from tqdm import tqdm
 
 from chearts_env.game import IllegalActionError
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS
 from training import games, matches
 from training.checkpoint import write_whole
-from training.chunks import ChunkedRun, PartT
-from training.matches import MatchPlan, Row, named_policy
+from training.chunks import ChunkedRun, PartT, play_with_bar
+from training.matches import MatchPlan, Row, WatchedMatch, named_policy
 from training.policy import settled_name
-from training.workers import Workers
 
 ALL_SIZES: Final = tuple(range(MIN_PLAYERS, MAX_PLAYERS + 1))
+#: Options that leave others without a meaning.
+_NOT_WITH: Final = {
+    "pool": ("challenger", "field", "swapped", "games", "report"),
+    "games": ("swapped", "until", "report"),
+}
 WRONG: Final = 2
 INTERRUPTED: Final = 130
 
 
-def sizes_of(text: str) -> list[int]:
+def sizes_of(text: str) -> tuple[int, ...]:
     """Return the table sizes that `--seats` names: one, several with commas, or "all". Raises ValueError otherwise."""
     if text == "all":
-        return list(ALL_SIZES)
+        return ALL_SIZES
     words = text.split(",")
     if not all(word.isdecimal() and int(word) in ALL_SIZES for word in words):
         raise ValueError(f"--seats {text} is not allowed: it must be all, or numbers {MIN_PLAYERS} … {MAX_PLAYERS}")
-    return list(dict.fromkeys(int(word) for word in words))
+    return tuple(dict.fromkeys(int(word) for word in words))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,35 +64,41 @@ def _parser() -> argparse.ArgumentParser:
     add("--challenger", metavar="NAME", help="a name, module:attribute, a checkpoint or a run folder")
     add("--field", metavar="NAME", help="likewise")
     add("--swapped", action="store_true", help="one of the field among challengers, in place of one challenger")
+    add("--games", action="store_true", help="whole games to the target; --deals counts game seeds")
+    add("--pool", nargs="+", metavar="NAME", help="mixed tables of several policies, in place of challenger and field")
     add("--seats", default="all", help="6 … 11, several with commas, or all")
     add("--deals", type=int, default=500, help="deals of each match")
     add("--until", type=float, metavar="W", help=(
         "end a match before --deals once its 95 %% interval reaches at most W points to either side of the advantage "
         "(half its whole width)"
     ))  # fmt: skip
-    add("--games", action="store_true", help="whole games to the target; --deals counts game seeds")
     add("--rules", default="card_page", choices=PRESETS)
     add("--seed", type=int, default=0, help="of the deals and of the players")
     add("--workers", type=int, default=1, metavar="K", help="processes to play in; the results are the same for any K")
     add("--json", type=Path, metavar="FILE", help="file to write the results to")
+    add("--report", type=Path, metavar="DIR", help="folder to write a page with pictures to")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play what is asked for, print a table, write the JSON, and return the exit status."""
+    """Play what is asked for, print what it says, write JSON and report, and return the exit status."""
     torch.set_num_threads(1)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        asked = _parser().parse_args(arguments)
+        asked = _parser().parse_args(words)
         _check(asked)
-        challenger, field = (_settled(asked, option) for option in ("challenger", "field"))
-        sizes = tuple(sizes_of(asked.seats))
+        if asked.pool is not None:
+            from training import pool
+
+            return pool.main(asked)
+        if asked.games:
+            return _play(asked, ChunkedRun(_games(asked)), _GAMES)
+        plan = _matches(asked)
     except ValueError as error:
         return refuse(error)
-    if asked.games:
-        plan = games.GamePlan(challenger, field, asked.rules, sizes, asked.deals, asked.seed)
-        return _play(asked, ChunkedRun(plan), _GAMES)
-    match_plan = MatchPlan(challenger, field, asked.rules, sizes, asked.deals, asked.seed, asked.swapped, asked.until)
-    return _play(asked, ChunkedRun(match_plan), _MATCHES)
+    if asked.report is None:
+        return _play(asked, ChunkedRun(plan), _MATCHES)
+    return _play_and_report(asked, plan, ["python", "-m", "training.evaluate", *words])
 
 
 def refuse(error: Exception) -> int:
@@ -96,8 +107,11 @@ def refuse(error: Exception) -> int:
     return WRONG
 
 
+# Checks, of what would otherwise fail after hours
+
+
 def _check(asked: argparse.Namespace) -> None:
-    """Raise ValueError for what would fail only after hours."""
+    """Raise ValueError for numbers and files that cannot be, and options that do not go together."""
     if asked.deals < 2:
         raise ValueError(f"--deals {asked.deals} is not allowed: an interval needs at least 2")
     if asked.seed < 0:
@@ -106,8 +120,11 @@ def _check(asked: argparse.Namespace) -> None:
         raise ValueError(f"--workers {asked.workers} is not allowed: it must be at least 1")
     if asked.until is not None and not 0 < asked.until < math.inf:
         raise ValueError(f"--until {asked.until} is not allowed: it must be points above 0")
-    if asked.games and (asked.swapped or asked.until is not None):
-        raise ValueError("--games takes neither --swapped nor --until: they are for matches of single hands")
+    given = {option for option, value in vars(asked).items() if value not in (None, False)}
+    for option, others in _NOT_WITH.items():
+        wrong = [other for other in others if other in given]
+        if option in given and wrong:
+            raise ValueError(f"--{option} does not go with --{wrong[0]}")
     if asked.json:
         _check_writable(asked.json)
 
@@ -131,6 +148,21 @@ def _settled(asked: argparse.Namespace, option: str) -> str:
     settled = settled_name(name)
     named_policy(settled)
     return settled
+
+
+# Matches and games
+
+
+def _matches(asked: argparse.Namespace) -> MatchPlan:
+    return MatchPlan(
+        _settled(asked, "challenger"), _settled(asked, "field"), asked.rules, sizes_of(asked.seats), asked.deals,
+        asked.seed, asked.swapped, asked.until, is_watched=asked.report is not None,
+    )  # fmt: skip
+
+
+def _games(asked: argparse.Namespace) -> games.GamePlan:
+    names = _settled(asked, "challenger"), _settled(asked, "field")
+    return games.GamePlan(*names, asked.rules, sizes_of(asked.seats), asked.deals, asked.seed)
 
 
 @dataclass(frozen=True)
@@ -157,10 +189,16 @@ _GAMES: Final = _Told(
 )
 
 
-def _play(asked: argparse.Namespace, run: ChunkedRun[PartT], told: _Told[PartT]) -> int:
+def _play(
+    asked: argparse.Namespace,
+    run: ChunkedRun[PartT],
+    told: _Told[PartT],
+    report: Callable[[list[Row]], object] = lambda rows: None,
+) -> int:
+    """Play, print and write what was played, were it interrupted, and return the exit status."""
     is_interrupted = False
     try:
-        _play_with_bar(run, asked.workers, told.brief_of)
+        play_with_bar(run, asked.workers, told.brief_of)
     except KeyboardInterrupt:
         is_interrupted = True
     except IllegalActionError as error:
@@ -168,34 +206,35 @@ def _play(asked: argparse.Namespace, run: ChunkedRun[PartT], told: _Told[PartT])
     rows = [told.row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
     if is_interrupted:
         print(f"interrupted: {'this is what' if rows else 'nothing'} is finished", file=sys.stderr)
-        if not rows:
-            return INTERRUPTED
-    one, others = (asked.field, asked.challenger) if asked.swapped else (asked.challenger, asked.field)
-    print(f"one {one} among {others}; {told.legend}")
-    print(told.table_of(rows))
-    for row in rows:
-        if not run.is_finished(row["seats"]):
-            print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
-    if asked.json:
-        write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
+    if rows:
+        one, others = (asked.field, asked.challenger) if asked.swapped else (asked.challenger, asked.field)
+        print(f"one {one} among {others}; {told.legend}")
+        print(told.table_of(rows))
+        for row in rows:
+            if not run.is_finished(row["seats"]):
+                print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
+        if asked.json:
+            write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
+        report(rows)
     return INTERRUPTED if is_interrupted else 0
 
 
-def _play_with_bar(run: ChunkedRun[PartT], num_workers: int, brief_of: Callable[[PartT], str]) -> None:
-    plan = run.plan
-    with (
-        tqdm(total=len(plan.sizes) * plan.num_deals, unit="deal", dynamic_ncols=True) as bar,
-        Workers(num_workers if num_workers > 1 else 0) as workers,
-    ):
+def _play_and_report(asked: argparse.Namespace, plan: MatchPlan, command: Sequence[str]) -> int:
+    # Late: pictures are wanted by few.
+    from training.report import detail_of, ready, write
 
-        def on_deals(size: int, num_deals: int) -> None:
-            if run.is_finished(size):
-                bar.total -= plan.num_deals - run.num_played(size)
-                bar.set_postfix_str(f"{brief_of(run.match(size))} at {size} seats", refresh=False)
-            bar.set_description(f"{size} seats", refresh=False)
-            bar.update(num_deals)
+    try:
+        ready(asked.report)
+    except ValueError as error:
+        return refuse(error)
+    run = ChunkedRun(plan)
 
-        run.play(workers, on_deals)
+    def report(rows: list[Row]) -> None:
+        watched = [match for match in run.matches if isinstance(match, WatchedMatch)]
+        details = [detail_of(match, [match.losses]) for match in watched]
+        print(f"report: {write(asked.report, rows, details, command)}")
+
+    return _play(asked, run, _MATCHES, report)
 
 
 if __name__ == "__main__":

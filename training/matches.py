@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from operator import add
 from typing import Any, Final
 
 from baselines.names import policy_of
 from chearts_env.arena import Match, Policy, joined, play_deals, play_match
 from chearts_env.rules import Rules
 from training.checkpoint import versions
+from training.losses import Losses, LossWatch, losses_of_match
 from training.policy import policy_named
 from training.workers import Player, network_policy
 
@@ -56,6 +58,7 @@ class MatchPlan:
     seed: int = 0
     swapped: bool = False
     until: float | None = None
+    is_watched: bool = False  # a report is to be made: note where points come from
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
@@ -67,11 +70,23 @@ class MatchPlan:
 
     def joined(self, parts: Sequence[Match]) -> Match:
         """Return parts, in the order of their deals, as one match."""
-        return joined(parts)
+        whole = joined(parts)
+        losses = [part.losses for part in parts if isinstance(part, WatchedMatch)]
+        if not losses:
+            return whole
+        challenger, field = (reduce(add, each) for each in zip(*losses, strict=True))
+        return replace(whole, losses=(challenger, field))  # type: ignore[call-arg] # it is a WatchedMatch as its parts are
 
     def is_enough(self, part: Match) -> bool:
         """Say whether a match may end with these deals: whether its interval is narrow enough."""
         return self.until is not None and half_width(part) <= self.until
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchedMatch(Match):
+    """A match of which is known where its points came from."""
+
+    losses: tuple[Losses, Losses]  # of the challenger and of the field's policy, in the same seats on the same deals
 
 
 @dataclass(frozen=True)
@@ -86,9 +101,10 @@ class ChunkWork:
         """Do it."""
         plan = self.plan
         challenger, field = named_policy(plan.challenger), named_policy(plan.field)
-        return play_deals(
-            challenger, field, getattr(Rules, plan.preset)(self.size), self.deals, plan.seed, swapped=plan.swapped
-        )
+        rules = getattr(Rules, plan.preset)(self.size)
+        watch = LossWatch() if plan.is_watched else None
+        match = play_deals(challenger, field, rules, self.deals, plan.seed, swapped=plan.swapped, watch=watch)
+        return WatchedMatch(**vars(match), losses=losses_of_match(watch, match)) if watch else match
 
 
 @lru_cache(maxsize=64)

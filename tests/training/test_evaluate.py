@@ -72,6 +72,30 @@ def test_evaluation_until_it_is_narrow_enough_ends_early(tmp_path):
     assert (row["interval95"][1] - row["interval95"][0]) / 2 <= 0.5
 
 
+def test_pool_is_handed_over_with_what_was_asked(tmp_path, capsys):
+    """`--pool` plays mixed tables; everything else is read as for a match."""
+    file = tmp_path / "pool.json"
+    arguments = ["--pool", "random_legal", "low_card", "--seats", "6,7", "--deals", "20", "--seed", "3"]
+    assert evaluate.main([*arguments, "--json", str(file)]) == 0
+    rows = json.loads(file.read_text("utf-8"))
+    assert [(row["seats"], row["deals"], row["seed"]) for row in rows] == [(6, 20, 3), (7, 20, 3)]
+    assert "low_card" in capsys.readouterr().out
+
+
+def test_report_is_a_page_of_the_rows_and_plays_the_same_match(tmp_path, capsys):
+    """Looking on changes nothing."""
+    arguments = [*NAMES, "--seats", "6,8", "--deals", "160", "--seed", "2"]
+    files = tmp_path / "with.json", tmp_path / "without.json"
+    assert evaluate.main([*arguments, "--json", str(files[0]), "--report", str(tmp_path / "page")]) == 0
+    assert f"report: {tmp_path / 'page' / 'report.html'}" in capsys.readouterr().out
+    assert evaluate.main([*arguments, "--json", str(files[1])]) == 0
+    rows, plain = ([row | {"microseconds_per_decision": 0} for row in json.loads(file.read_text())] for file in files)
+    assert rows == plain
+    page = (tmp_path / "page" / "report.html").read_text("utf-8")
+    assert all(f"{row['advantage']:+.2f}" in page for row in rows)
+    assert "--report" in page  # the command is told
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -87,6 +111,13 @@ def test_evaluation_until_it_is_narrow_enough_ends_early(tmp_path):
         ([*NAMES, "--until", "nan"], "--until nan is not allowed"),
         ([*NAMES, "--rules", "home"], "invalid choice: 'home'"),
         ([*NAMES, "--deal", "5"], "unrecognized arguments: --deal 5"),
+        ([*NAMES, "--games", "--until", "1"], "--games does not go with --until"),
+        ([*NAMES, "--games", "--report", "here"], "--games does not go with --report"),
+        ([*NAMES, "--pool", "low_card", "random_legal"], "--pool does not go with --challenger"),
+        (["--pool", "low_card", "random_legal", "--swapped"], "--pool does not go with --swapped"),
+        (["--pool", "low_card", "low_card"], "a pool needs at least two different policies"),
+        (["--pool"], "argument --pool: expected at least one argument"),
+        ([*NAMES, "--report", os.devnull], "no report can be written to"),
         ([*NAMES, "--json", "no/such/folder/result.json"], "cannot be written: No such file or directory"),
         ([*NAMES, "--json", "."], "it is a folder"),
         (

@@ -16,7 +16,7 @@ from training.checkpoint import save_checkpoint
 from training.chunks import ChunkedRun, is_time_to_look
 from training.config import Config, NetworkConfig
 from training.fit import new_network
-from training.matches import MatchPlan, half_width, row_of
+from training.matches import MatchPlan, WatchedMatch, half_width, row_of
 from training.policy import NetworkPolicy, policy_named, settled_name
 from training.workers import Workers
 
@@ -121,6 +121,19 @@ def test_swapped_plan_plays_the_swapped_match(small_chunks):
     assert row["interval95"][0] > 0
     assert row["points_field"] > row["points_challenger"]
     assert row["advantage"] == pytest.approx(row["points_field"] - row["points_challenger"])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_watched_match_knows_where_the_points_of_both_came_from(small_chunks, swapped):
+    """Over all chunks, the challenger's and the field's hands, and to the point."""
+    run = ChunkedRun(replace(PLAN, sizes=(6,), num_deals=45, swapped=swapped, is_watched=True))
+    with Workers(0) as workers:
+        run.play(workers, lambda size, num_deals: None)
+    match = run.match(6)
+    assert isinstance(match, WatchedMatch)
+    for losses, points in zip(match.losses, (match.challenger_points, match.field_points), strict=True):
+        assert losses.hands == points.size == 45 * 6
+        assert losses.score_changes == points.sum()
 
 
 def test_name_of_a_run_folder_is_settled_on_its_newest_checkpoint(tmp_path):
