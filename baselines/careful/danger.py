@@ -23,7 +23,7 @@ def danger(facts: Any, prices: Any, hand: Any, face: int) -> float:
         _price_cards(facts, prices, hand, suit)
         facts.suit_danger[suit] = _danger_of_suit(facts, prices, suit, _NO_PLACE)
     place = facts.first[suit]
-    while facts.cards[place] != face:
+    while place < facts.first[suit + 1] - 1 and facts.cards[place] != face:
         place += 1
     return facts.suit_danger[suit] - _danger_of_suit(facts, prices, suit, place)  # type: ignore[no-any-return]
 

@@ -14,7 +14,7 @@ from baselines.careful.passing import cost_of_giving
 from baselines.careful.play import ITEM, cost_of_playing
 from chearts_env.cards import FACE_SUIT, face_to_text
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE
-from chearts_env.table import ADD_MOON, MOON, NUM_ACTIONS, PASS
+from chearts_env.table import ADD_MOON, MOON, NUM_ACTIONS, OVER, PASS
 
 #: Prices below this many points are not worth a word.
 _WORTH_SAYING: Final = 0.05
@@ -31,7 +31,10 @@ class Reason:
 
 
 def explain(observation: npt.NDArray[np.int8], action_mask: npt.NDArray[np.int8], weights: np.record) -> list[Reason]:
-    """Return every legal action of an observation, (O,), and its mask, (54,), the one that is played first."""
+    """Return every legal action of an observation, (O,), and its mask, (54,), the one that is played first.
+
+    Raises ValueError for other shapes and once the game is over.
+    """
     mask = np.asarray(action_mask)
     if np.shape(observation) != (OBSERVATION_SIZE,) or mask.shape != (NUM_ACTIONS,):
         raise ValueError(
@@ -39,6 +42,8 @@ def explain(observation: npt.NDArray[np.int8], action_mask: npt.NDArray[np.int8]
             f"not {np.shape(observation)} and {mask.shape}"
         )
     seen = np.ascontiguousarray(observation, np.int8).view(OBSERVATION)[0]
+    if seen["phase"][OVER]:
+        raise ValueError("explain takes the observation of a seat that has something to decide: this game is over")
     facts, item = np.zeros(1, FACTS)[0], np.zeros(1, ITEM)[0]
     note_facts(seen, weights, facts)
     legal = [int(action) for action in np.flatnonzero(mask)]
