@@ -30,7 +30,7 @@ class LowCard:
     ) -> npt.NDArray[np.int64]:
         """Return one allowed action for each row, (N,)."""
         actions = np.empty(len(action_masks), np.int64)
-        seen = np.ascontiguousarray(observations).view(OBSERVATION)[:, 0]
+        seen = np.ascontiguousarray(observations, np.int8).view(OBSERVATION)[:, 0]
         _choose_by_rank(seen, np.ascontiguousarray(action_masks), actions)
         return actions
 

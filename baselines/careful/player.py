@@ -28,7 +28,7 @@ class Careful:
     ) -> npt.NDArray[np.int64]:
         """Return one allowed action for each row, (N,)."""
         actions = np.empty(len(action_masks), np.int64)
-        seen = np.ascontiguousarray(observations).view(OBSERVATION)[:, 0]
+        seen = np.ascontiguousarray(observations, np.int8).view(OBSERVATION)[:, 0]
         _choose_all(
             seen,
             np.ascontiguousarray(action_masks),
