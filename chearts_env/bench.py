@@ -214,8 +214,10 @@ def _works_named(name: str) -> Callable[[int], Iterable[tuple[str, str, Work]]]:
     module, _, function = name.partition(":")
     try:
         found: Callable[[int], Iterable[tuple[str, str, Work]]] = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise argparse.ArgumentTypeError(f"{name!r} cannot be loaded: {error}") from error
+    if not callable(found):
+        raise argparse.ArgumentTypeError(f"{name!r} cannot be loaded: it is no function")
     return found
 
 

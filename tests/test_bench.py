@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chearts_env import VectorTables
+from chearts_env import VectorTables, bench
 from chearts_env.bench import Subject, main, ratios_of
 from chearts_env.bench_peers import PEERS
 from chearts_env.bench_play import BatchedPlay, choose_all, play_unseen
@@ -93,6 +93,33 @@ def test_bench_refuses_a_table_size_that_does_not_exist(capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         main(["--seats", "5"])
     assert "invalid choice: 5" in capsys.readouterr().err
+
+
+def test_bench_also_measures_what_a_function_of_the_users_yields(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--also module:function`: called for each number of seats; its rows stand among the others."""
+    (tmp_path / "own_works.py").write_text(
+        "def works(num_players):\n    yield f'own work of {num_players}', 'things/s', lambda: (num_players, 0.5)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(bench, "our_subjects", lambda *arguments: [])
+    file = tmp_path / "speed.json"
+    main([*SHRUNKEN, "--no-starts", "--also", "own_works:works", "--json", str(file)])
+    results = json.loads(file.read_text("utf-8"))["results"]
+    shown = [(each["name"], each["seats"], each["unit"], each["median"]) for each in results]
+    assert shown == [("own work of 6", 6, "things/s", 12.0), ("own work of 11", 11, "things/s", 22.0)]
+    assert "own work of 6, things/s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name", ["no_such:works", "chearts_env.bench:no_such", "chearts_env.bench:FORMAT", "chearts_env.bench", ".x", ""]
+)
+def test_bench_refuses_what_it_cannot_also_measure_in_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is measured; the last line says what is wrong with it."""
+    with pytest.raises(SystemExit):
+        main(["--also", name])
+    assert f"argument --also: {name!r} cannot be loaded: " in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_ratios_compare_values_of_the_same_turn() -> None:
