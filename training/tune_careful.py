@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -99,7 +100,9 @@ class Judge:
     """Plays duels over all presets and sizes, in worker processes; its answers do not depend on their number."""
 
     def __init__(self, num_workers: int) -> None:
-        self._pool = ProcessPoolExecutor(num_workers, get_context("spawn")) if num_workers > 1 else None
+        # Ctrl-C in a terminal reaches all its processes, and is for this one alone.
+        ignoring: Any = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
+        self._pool = ProcessPoolExecutor(num_workers, get_context("spawn"), **ignoring) if num_workers > 1 else None
 
     def saved(self, challenger: Flat, field: Flat, seed: int, deals: int) -> tuple[float, float]:
         """Return the mean of the points saved over presets and sizes, and its standard error."""
@@ -111,9 +114,7 @@ class Judge:
 
 def candidates(name: str, value: float, step: float) -> list[float]:
     """Return the values to try in place of one: larger and smaller by a factor, across zero where it is small."""
-    if abs(value) < 0.05:
-        return [value + 0.1, value - 0.1]
-    tried = [value * step, value / step]
+    tried = [value + 0.1, value - 0.1] if abs(value) < 0.05 else [value * step, value / step]
     return [each for each in tried if name not in CHANCES or 0 <= each <= 1]
 
 
@@ -123,27 +124,26 @@ CHANCES: Final = frozenset(
 )  # fmt: skip
 
 
-def sweep(weights: Flat, judge: Judge, number: int, deals: int, step: float) -> Flat:
-    """Try to better each constant once, in an order of its own, and return the constants that came of it."""
+def sweep(weights: Flat, judge: Judge, number: int, deals: int, step: float) -> None:
+    """Try to better each constant once, in an order of its own, and change `weights` where that succeeds."""
     rng = np.random.default_rng([number, _TUNING])
     names = [name for name in weights if name not in FIXED_WEIGHTS]
-    present = dict(weights)
     for place in rng.permutation(len(names)):
         name = names[place]
+        present = weights[name]
         best, best_gain = present, 0.0
-        for value in candidates(name, present[name], step):
-            changed = present | {name: value}
-            gain, error = judge.saved(changed, present, 1000 * number + _TUNING, deals)
+        for value in candidates(name, present, step):
+            changed = weights | {name: value}
+            gain, error = judge.saved(changed, weights, 1000 * number + _TUNING, deals)
             if gain < _FIRST_DOUBT * error or gain <= best_gain:
                 continue
-            again, error_again = judge.saved(changed, present, 1000 * number + _CONFIRMING, 2 * deals)
+            again, error_again = judge.saved(changed, weights, 1000 * number + _CONFIRMING, 2 * deals)
             both = (gain + 2 * again) / 3
             if both > max(best_gain, _LAST_DOUBT * np.hypot(error, 2 * error_again) / 3):
-                best, best_gain = changed, both
-        if best is not present:
-            print(f"sweep {number}: {name} {present[name]:.3f} -> {best[name]:.3f}, saves {best_gain:.3f}", flush=True)
-            present = best
-    return present
+                best, best_gain = value, both
+        if best != present:
+            print(f"sweep {number}: {name} {present:.3f} -> {best:.3f}, saves {best_gain:.3f}", flush=True)
+            weights[name] = best
 
 
 def report(weights: Flat, before: Flat, judge: Judge, deals: int, seed: int) -> dict[str, Any]:
@@ -170,17 +170,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, default=TUNED_FILE)
     asked = parser.parse_args(arguments)
-    if min(asked.deals, asked.report_deals) < 2 or asked.step <= 1 or asked.workers < 1 or asked.sweeps < 0:
+    if min(asked.deals, asked.report_deals) < 2 or asked.step <= 1 or asked.workers < 1:
         parser.error("--deals and --report-deals must be at least 2, --step above 1, --workers at least 1")
+    if min(asked.sweeps, asked.first) < 0:
+        parser.error("--sweeps and --first must be at least 0")
+    if not asked.out.parent.is_dir():
+        parser.error(f"--out: there is no folder {asked.out.parent}")
     judge = Judge(asked.workers)
     before = flat_weights(tuned_weights())
-    weights = before
+    weights = dict(before)
     try:
         for number in range(asked.first, asked.first + asked.sweeps):
-            weights = sweep(weights, judge, number, asked.deals, asked.step)
+            sweep(weights, judge, number, asked.deals, asked.step)
             _write(asked.out, weights, {"sweep": number})
     except KeyboardInterrupt:
         print("interrupted: this is what has been found", file=sys.stderr)
+        _write(asked.out, weights, {})
     told = report(weights, before, judge, asked.report_deals, asked.first + asked.sweeps)
     _write(asked.out, weights, told)
     print(json.dumps(told, indent=2))
