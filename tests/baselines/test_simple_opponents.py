@@ -1,15 +1,12 @@
-"""The simple opponents: what they choose, and that they choose it from the mask and their own stream alone."""
+"""The simple opponents: what they choose. What holds for every opponent stands in `test_opponents.py`."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from baselines.low_card import LowCard
-from baselines.names import BASELINES, policy_of
 from baselines.random_legal import RandomLegal
 from chearts_env import Game, Rules, VectorTables
-from chearts_env.arena import RowGenerator
 from chearts_env.cards import face_from_text, face_to_text
 
 HANDS = (
@@ -74,48 +71,3 @@ def test_random_legal_takes_each_allowed_action_equally_often():
     chosen, counts = np.unique(actions, return_counts=True)
     assert chosen.tolist() == [0, 7, 36, 53]
     assert (np.abs(counts - 1000) < 110).all()
-
-
-@pytest.mark.parametrize("name", list(BASELINES))
-@pytest.mark.parametrize("preset", ["card_page", "classic", "bicycle"])
-def test_opponent_is_legal_at_every_decision_and_the_same_for_the_same_stream(name, preset):
-    """All sizes at once, forced decisions and moons included; VectorTables refuses whatever is not legal."""
-    policy = policy_of(name)
-    tables = VectorTables([getattr(Rules, preset)(size) for size in range(6, 12)], 36, seed=11)
-    for step in range(140):
-        keys = np.arange(len(tables), dtype=np.uint64) + np.uint64(1000 * step)
-        actions = policy.act(tables.observations, tables.action_masks, RowGenerator(keys))
-        again = policy.act(tables.observations, tables.action_masks, RowGenerator(keys))
-        assert (actions == again).all()
-        tables.step(actions)
-
-
-@pytest.mark.parametrize("name", list(BASELINES))
-def test_answer_for_a_row_does_not_depend_on_the_other_rows(name):
-    """No memory and no mixing: a part of the batch gets the same answers."""
-    policy = policy_of(name)
-    tables = VectorTables([Rules(size) for size in range(6, 12)], 60, seed=2)
-    keys = np.arange(60, dtype=np.uint64)
-    whole = policy.act(tables.observations, tables.action_masks, RowGenerator(keys))
-    part = policy.act(tables.observations[20:40], tables.action_masks[20:40], RowGenerator(keys[20:40]))
-    assert (whole[20:40] == part).all()
-
-
-def test_name_of_ones_own_policy_is_a_module_and_an_attribute():
-    """A class is made, an object is taken as it is."""
-    assert isinstance(policy_of("baselines.low_card:LowCard"), LowCard)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("lowcard", "unknown policy 'lowcard': known are random_legal, low_card"),
-        ("baselines.low_card:HighCard", "cannot be loaded"),
-        ("no_such_module:Player", "cannot be loaded"),
-        ("chearts_env:Rules", "has no method act"),
-    ],
-)
-def test_unknown_name_is_refused_saying_what_is_known(name, message):
-    """ValueError, for the user."""
-    with pytest.raises(ValueError, match=message):
-        policy_of(name)
