@@ -1,6 +1,6 @@
 """Search by playing out sampled worlds: slow, strong, and as fair as its samples.
 
-From what a seat's observation tells, full tables that it cannot rule out are drawn (`redeal_observation`), every legal
+From what a seat's observation tells, full tables that it cannot rule out are drawn (`likely_worlds`), every legal
 action is taken at each of them, `careful` plays the hand out in all seats, and the action with the best average reward
 is chosen. All actions are tried on the same worlds. The pass and the choice of what to do with a moon are decided the
 same way. It sees nothing but the observation: the other hands that it plays out are dealt anew.
@@ -21,10 +21,10 @@ from baselines.careful.facts import FACTS
 from baselines.careful.play import ITEM
 from baselines.careful.playout import ROOM, play_hand_out
 from baselines.careful.weights import tuned_weights
+from baselines.likely_worlds import likely_worlds
 from chearts_env.batch import REWARDS, checked_reward, write_rewards
 from chearts_env.compiled import kernel
 from chearts_env.engine import GOES_ON, HAND_SCORED, step_table
-from chearts_env.knowledge import redeal_observation
 from chearts_env.observation import OBSERVATION, field_values
 from chearts_env.rules import MAX_PLAYERS
 from chearts_env.table import NUM_ACTIONS, PASS, TABLE
@@ -97,7 +97,7 @@ class Search:
         self, observation: npt.NDArray[np.int8], action_mask: npt.NDArray[np.int8], rng: np.random.Generator
     ) -> npt.NDArray[np.float64]:
         """Return the reward of each legal action, in order, in each of K worlds drawn, (legal actions, K) points."""
-        _, worlds = redeal_observation(observation, rng, self._num_worlds)
+        worlds = likely_worlds(observation, rng, self._num_worlds, self._weights)
         mask = np.ascontiguousarray(action_mask)
         outcomes = np.zeros((int(mask.sum()), self._num_worlds))
         _play_actions_out(worlds, mask, self._weights, self._reward, np.zeros(1, TABLE), np.zeros(1, ROOM), outcomes)
