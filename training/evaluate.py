@@ -22,7 +22,7 @@ import torch
 
 from chearts_env.game import IllegalActionError
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS
-from training import games, matches
+from training import exploit, games, matches
 from training.checkpoint import write_whole
 from training.chunks import ChunkedRun, PartT, play_with_bar
 from training.matches import MatchPlan, Row, WatchedMatch, named_policy
@@ -33,7 +33,10 @@ ALL_SIZES: Final = tuple(range(MIN_PLAYERS, MAX_PLAYERS + 1))
 _NOT_WITH: Final = {
     "pool": ("challenger", "field", "swapped", "games", "report"),
     "games": ("swapped", "until", "report"),
+    "exploit": ("pool", "challenger", "field", "swapped", "games", "until", "report"),
 }
+#: Options that mean something beside another one only.
+_ONLY_WITH: Final = {"seconds": "exploit", "labels": "exploit"}
 WRONG: Final = 2
 INTERRUPTED: Final = 130
 
@@ -77,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=1, metavar="K", help="processes to play in; the results are the same for any K")
     add("--json", type=Path, metavar="FILE", help="file to write the results to")
     add("--report", type=Path, metavar="DIR", help="folder to write a page with pictures to")
+    exploit.add_arguments(parser)
     return parser
 
 
@@ -91,6 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from training import pool
 
             return pool.main(asked)
+        if asked.exploit is not None:
+            return exploit.main(asked)
         if asked.games:
             return _play(asked, ChunkedRun(_games(asked)), _GAMES)
         plan = _matches(asked)
@@ -125,6 +131,9 @@ def _check(asked: argparse.Namespace) -> None:
         wrong = [other for other in others if other in given]
         if option in given and wrong:
             raise ValueError(f"--{option} does not go with --{wrong[0]}")
+    for option, other in _ONLY_WITH.items():
+        if option in given and other not in given:
+            raise ValueError(f"--{option} goes with --{other} only")
     if asked.json:
         _check_writable(asked.json)
 
