@@ -89,8 +89,10 @@ def test_whole_games_end_with_the_scores_and_hands_of_each_alone(options):
     """R23 and R25: at the target or at the cap, whatever the hand the other tables are in."""
     games = [Game(Rules(11, **options), seed=seed) for seed in (4, 5, 6)]
     seats = np.arange(33).reshape(3, 11) % 2
-    played = play_seated(games, [Random(), First()], seats, keys_of(3))
-    ends = [play_alone(game, [Random(), First()], seats[row], keys_of(3)[row]) for row, game in enumerate(games)]
+    together, alone = Random(), Random()
+    played = play_seated(games, [together, First()], seats, keys_of(3))
+    ends = [play_alone(game, [alone, First()], seats[row], keys_of(3)[row]) for row, game in enumerate(games)]
+    assert together.rows == alone.rows == played.decisions[0]  # it is not asked for tables that wait for others
     assert played.points.tolist() == [end.scores.tolist() for end in ends]
     assert played.hands.tolist() == [len(end.score_sheet) for end in ends]
     assert len(set(played.hands)) > 1 or options == {"max_hands": 3}
@@ -118,8 +120,8 @@ def test_decisions_are_counted_and_policies_asked_for_their_own_seats_only():
 
 def test_watcher_sees_every_action_before_it_is_taken_and_every_end():
     """What it is told makes the same hands again, and it is told nothing of tables that wait for others."""
-    games, watcher = hands_of(RULES, 3), Watcher()
-    played: Played = play_seated(games, [Random()], np.zeros((3, 6), np.int64), keys_of(3), watch=watcher)
+    games, watcher = [Game(Rules(11, target_score=100), seed=seed) for seed in range(3)], Watcher()
+    played: Played = play_seated(games, [Random()], np.zeros((3, 11), np.int64), keys_of(3), watch=watcher)
     again = [game.copy() for game in games]
     for step, taken in enumerate(watcher.played):
         going = [game for game in again if not game.is_over]
@@ -130,6 +132,7 @@ def test_watcher_sees_every_action_before_it_is_taken_and_every_end():
             row for row, game in enumerate(again) if game.is_over and any(game is each for each in going)
         ]
     assert [game.scores.tolist() for game in again] == played.points.tolist()
+    assert sum(bool(ended) for ended in watcher.ended) > 1  # so some did wait
 
 
 def test_games_stay_as_they_are():
