@@ -34,8 +34,8 @@ HAND_REWARDS: Final = ("points", "relative")
 #: How far `careful` and many worlds agree: the factor by which differences of its costs are believed, the standard
 #: deviation of what is left, points, and the variance of a gain from world to world, points squared. Measured for the
 #: pass and for play on decisions searched with 96 worlds.
-PRIOR_OF_PASS: Final = (0.1, 0.7, 80.0)
-PRIOR_OF_PLAY: Final = (0.85, 1.0, 45.0)
+PRIOR_OF_PASS: Final = (0.13, 1.0, 85.0)
+PRIOR_OF_PLAY: Final = (0.8, 1.5, 42.0)
 #: So many worlds an action needs before its own variance counts as much as the usual one. Rare disasters make variances
 #: of few worlds far too small just when they matter.
 WORLDS_FOR_VARIANCE: Final = 32

@@ -57,9 +57,10 @@ class LabelsConfig:
     tables: int = 192  # hands dealt for one chunk of labels
     plays: float = 4.0  # labelled decisions a hand: cards played
     passes: float = 0.8  # ... and cards passed
-    playouts: int = 4  # of each action by compiled players; a network plays each out once
+    player: str = "careful"  # the compiled player of the first round, and of playouts: or low_card, random_legal
+    playouts: int = 1  # of each action by compiled players, more only if they play by chance; a network: once
     explore: float = 0.12  # share of actions replaced by random ones on the way to a decision
-    self_play: float = 0.4  # later rounds: share of tables with the network in all seats; the others have it in one
+    self_play: float = 0.3  # later rounds: share of tables with the network in all seats; in the others it has some
     network_playouts: float = 0.0  # later rounds: share of decisions played out by the network instead
     crowded_weight: int = 2  # tables of 9 and more seats under `two_pairs` are dealt this many times as often
 
@@ -119,6 +120,8 @@ class Config:
         _refuse(self.seconds <= 0, "seconds", self.seconds, "above 0")
         counts = self.labels.counts
         _refuse(not counts or min(counts) < 1, "labels.counts", counts, "one number above 0 for each round")
+        players = ("careful", "low_card", "random_legal")
+        _refuse(self.labels.player not in players, "labels.player", self.labels.player, " or ".join(players))
         for name in ("explore", "self_play", "network_playouts"):
             share = getattr(self.labels, name)
             _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")

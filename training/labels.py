@@ -19,7 +19,16 @@ from chearts_env.observation import OBSERVATION_SIZE
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
 from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS, PHASES, PLAY, Tables, new_tables
 from training.config import LabelsConfig
-from training.players import LOW_CARD, NETWORK, RANDOM_LEGAL, choose, choose_any, num_choices
+from training.players import (
+    CAREFUL,
+    LOW_CARD,
+    NETWORK,
+    RANDOM_LEGAL,
+    choose,
+    choose_any,
+    new_tools,
+    num_choices,
+)
 from training.playouts import Chooser, compiled_values, network_values, seen_by_movers, step_some
 
 #: What was seen at a decision, and the centred value of each action in points, NaN where it was not allowed.
@@ -28,6 +37,8 @@ Labels = npt.NDArray[np.void]
 
 #: Keeps the deals of training apart from those of matches (`chearts_env.arena`), whatever the seeds.
 _LABEL_STREAM: Final = 2
+#: Who plays on after a decision that was not the network's, by `labels.player`.
+_SENSIBLE: Final = {"careful": CAREFUL, "low_card": LOW_CARD, "random_legal": RANDOM_LEGAL}
 #: Room for noted decisions, per table; what does not fit is not noted.
 _ROOM_PER_TABLE: Final = 24
 
@@ -60,7 +71,7 @@ def make_labels(chunk: Chunk, network: Chooser | None) -> Labels:
     rules = [chunk.rules[(first + place) % len(chunk.rules)] for place in range(settings.tables)]
     tables = new_tables(rules, single_hand=True)
     begin_all(tables, _draw_seeds(rng, len(tables)))
-    players = _draw_players(rng, tables, settings.self_play if network else None)
+    players = _draw_players(rng, tables, settings, with_network=network is not None)
     noted, sources = _note_decisions(tables, players, _draw_seeds(rng, len(tables)), settings, network)
     observations, _ = seen_by_movers(noted, np.arange(len(noted)))
     labels = np.zeros(len(noted), LABEL)
@@ -82,16 +93,16 @@ def _values(
         by_network = rng.random(len(noted)) < settings.network_playouts
     values = np.empty((len(noted), NUM_ACTIONS), np.float32)
     # Whoever made the decision, what it is worth is asked for a seat that goes on sensibly.
-    players[np.arange(len(noted)), noted["public"]["mover"]] = np.where(by_network, NETWORK, LOW_CARD)
+    players[np.arange(len(noted)), noted["public"]["mover"]] = NETWORK
+    compiled = np.where(players == NETWORK, _SENSIBLE[settings.player], players).astype(np.int8)
     for rows in (np.flatnonzero(~by_network), np.flatnonzero(by_network)):
         if not len(rows):
             continue
-        decisions = noted[rows], players[rows], seeds[rows]
         if by_network[rows[0]] and network is not None:
             # Once each: these cost far more than compiled ones and vary less.
-            values[rows] = network_values(*decisions, 1, network)
+            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, network)
         else:
-            values[rows] = compiled_values(*decisions, settings.playouts)
+            values[rows] = compiled_values(noted[rows], compiled[rows], seeds[rows], settings.playouts)
     return values
 
 
@@ -99,16 +110,24 @@ def _draw_seeds(rng: np.random.Generator, count: int) -> npt.NDArray[np.uint64]:
     return rng.integers(0, 2**63, count, np.uint64)
 
 
-def _draw_players(rng: np.random.Generator, tables: Tables, self_play: float | None) -> npt.NDArray[np.int8]:
-    """Return who plays each seat, (B, 11): a mixture of the compiled players, and the network where there is one."""
+def _draw_players(
+    rng: np.random.Generator, tables: Tables, settings: LabelsConfig, with_network: bool
+) -> npt.NDArray[np.int8]:
+    """Return who plays each seat, (B, 11): compiled players, and the network where there is one.
+
+    With a network, tables range from one seat of it to all; `self_play` of them are all the network's.
+    """
     count = len(tables)
-    # Tables from all random to all low cards: what a seat has seen played tells it which it sits at.
+    # What a seat has seen played tells it at which kind of table it sits.
     share = rng.random((count, 1))
-    players = np.where(rng.random((count, MAX_PLAYERS)) < share, LOW_CARD, RANDOM_LEGAL).astype(np.int8)
-    if self_play is not None:
+    players = np.full((count, MAX_PLAYERS), _SENSIBLE[settings.player], np.int8)
+    if settings.player == "low_card":
+        players[rng.random(players.shape) >= share] = RANDOM_LEGAL
+    if with_network:
         num_players = tables["options"]["num_players"].astype(np.int64)
+        players[rng.random(players.shape) < rng.random((count, 1))] = NETWORK
         players[np.arange(count), rng.integers(0, num_players)] = NETWORK
-        players[rng.random(count) < self_play] = NETWORK
+        players[rng.random(count) < settings.self_play] = NETWORK
     return players
 
 
@@ -124,11 +143,12 @@ def _note_decisions(
     streams = np.zeros((len(tables), 4), np.uint64)
     for place, seed in enumerate(seeds):
         seed_stream(streams[place], seed)
+    tools = new_tools()
     playing = np.arange(len(tables))
     while len(playing):
         waits = np.zeros(len(playing), np.bool_)
         _play_noting(
-            tables, playing, players, noting, streams, rates, settings.explore, room, sources, num_noted, waits
+            tables, playing, players, noting, streams, rates, settings.explore, tools, room, sources, num_noted, waits
         )
         playing = playing[waits]
         if len(playing) and network is not None:
@@ -170,6 +190,7 @@ def _play_noting(
     streams: Any,
     rates: Any,
     explore: float,
+    tools: Any,
     room: Any,
     sources: Any,
     num_noted: Any,
@@ -192,4 +213,4 @@ def _play_noting(
                 waits[number] = True
                 break
             else:
-                step_table(tables[place], choose(tables[place], player, stream))
+                step_table(tables[place], choose(tables[place], player, stream, tools))

@@ -1,14 +1,19 @@
 """Compiled players of one table: they carry hands on between the decisions that a network makes.
 
-The two simple ones choose as `baselines.random_legal` and `baselines.low_card` do, a test says so. They are written
-again for playouts because those opponents act on observations and masks, and writing both at every step of a playout
-would cost more than the step.
+`careful` is the rule player of `baselines`, the same kernel. The two simple ones choose as `baselines.random_legal` and
+`baselines.low_card` do, a test says so; they are written again because those act on observations and masks, and writing
+both at every step of a playout would cost more than the step.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
+
+from baselines.careful.playout import ROOM, choose_at
+from baselines.careful.weights import WEIGHTS, tuned_weights
 from chearts_env.cards import NUM_FACES, NUM_RANKS, NUM_SUITS
 from chearts_env.compiled import kernel
 from chearts_env.deal import draw_below
@@ -18,6 +23,17 @@ from chearts_env.table import MOON, OVER, PASS, PLAY, SUBTRACT_MOON
 RANDOM_LEGAL: Final = 0
 LOW_CARD: Final = 1
 NETWORK: Final = 2  # decides outside the kernels
+CAREFUL: Final = 3
+
+#: What compiled players need: room to work in, and the constants of `careful`.
+TOOLS: Final = np.dtype((np.record, [("room", ROOM), ("weights", WEIGHTS)]))
+
+
+def new_tools() -> npt.NDArray[np.void]:
+    """Return what `choose` and `play_on` need, shape (1,) of dtype `TOOLS`; each thread needs its own."""
+    tools = np.zeros(1, TOOLS)
+    tools["weights"][0] = tuned_weights()
+    return tools
 
 
 @kernel
@@ -36,8 +52,10 @@ def num_choices(table: Any) -> int:
 
 
 @kernel
-def choose(table: Any, player: int, stream: Any) -> int:
+def choose(table: Any, player: int, stream: Any, tools: Any) -> int:
     """Return the action of a compiled player for the mover, drawing from `stream` where it is random."""
+    if player == CAREFUL:
+        return choose_at(table, tools[0].weights, tools[0].room)
     if player == LOW_CARD:
         return _lowest(table)
     return choose_any(table, stream)
@@ -93,7 +111,7 @@ def _lowest(table: Any) -> int:
 
 
 @kernel
-def play_on(table: Any, players: Any, stream: Any) -> bool:
+def play_on(table: Any, players: Any, stream: Any, tools: Any) -> bool:
     """Play a hand on, `players[seat]` choosing for each seat, until a network's seat has a choice or the hand is over.
 
     Returns whether a network has to decide. Forced actions are taken for everyone. The table must hold a single hand.
@@ -104,5 +122,5 @@ def play_on(table: Any, players: Any, stream: Any) -> bool:
             if num_choices(table) > 1:
                 return True
             player = RANDOM_LEGAL
-        step_table(table, choose(table, player, stream))
+        step_table(table, choose(table, player, stream, tools))
     return False

@@ -21,7 +21,7 @@ from chearts_env.deal import seed_stream
 from chearts_env.engine import is_legal, step_table, write_mask
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE, encode
 from chearts_env.table import MASK, MOON, NUM_ACTIONS, Tables
-from training.players import LOW_CARD, NETWORK, play_on
+from training.players import new_tools, play_on
 
 #: (N, O) observations, (N, 54) masks -> (N,) actions: a network that plays.
 Chooser = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], npt.NDArray[np.integer[Any]]]
@@ -47,7 +47,7 @@ def _worth(table: Any, seat: int, was_moon: bool) -> float:
 
 
 @kernel
-def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room: Any, values: Any) -> None:
+def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room: Any, tools: Any, values: Any) -> None:
     # `room` is one table to play in: the decisions themselves stay as they are.
     stream = np.zeros(4, np.uint64)
     for row in range(tables.shape[0]):
@@ -61,7 +61,7 @@ def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room
                 room[0] = tables[row]
                 seed_stream(stream, seeds[row] + np.uint64(playout))
                 step_table(room[0], action)
-                play_on(room[0], players[row], stream)
+                play_on(room[0], players[row], stream, tools)
                 total += _worth(room[0], seat, was_moon)
             values[row, action] = total / num_playouts
 
@@ -71,12 +71,11 @@ def compiled_values(
 ) -> npt.NDArray[np.float32]:
     """Return centred action values, (N, 54) float32, NaN where an action is not allowed.
 
-    `tables` (N,) stand at decisions and stay as they are; `players` (N, 11) says who plays each seat out, the low card
-    where that is a network; `seeds` (N,) start the playouts' streams.
+    `tables` (N,) stand at decisions and stay as they are; `players` (N, 11) int8 says who plays each seat
+    out, compiled players only; `seeds` (N,) start the playouts' streams.
     """
     values = np.full((len(tables), NUM_ACTIONS), np.nan, np.float32)
-    substitutes = np.where(players == NETWORK, LOW_CARD, players).astype(np.int8)
-    _play_out_all(tables, substitutes, seeds, num_playouts, tables[:1].copy(), values)
+    _play_out_all(tables, players, seeds, num_playouts, tables[:1].copy(), new_tools(), values)
     return centred(values)
 
 
@@ -110,10 +109,11 @@ def finish_hands(
     tables: Tables, players: npt.NDArray[np.int8], streams: npt.NDArray[np.uint64], network: Chooser
 ) -> None:
     """Play hands to their end in place, asking the network about all tables that wait for it at once."""
+    tools = new_tools()
     playing = np.arange(len(tables))
     while len(playing):
         waits = np.zeros(len(playing), np.bool_)
-        _play_on_all(tables, playing, players, streams, waits)
+        _play_on_all(tables, playing, players, streams, tools, waits)
         playing = playing[waits]
         if len(playing):
             observations, masks = seen_by_movers(tables, playing)
@@ -144,10 +144,10 @@ def _begin_playouts(room: Any, actions: Any, seeds: Any, streams: Any) -> None:
 
 
 @kernel
-def _play_on_all(tables: Any, places: Any, players: Any, streams: Any, waits: Any) -> None:
+def _play_on_all(tables: Any, places: Any, players: Any, streams: Any, tools: Any, waits: Any) -> None:
     for number in range(places.shape[0]):
         place = places[number]
-        waits[number] = play_on(tables[place], players[place], streams[place])
+        waits[number] = play_on(tables[place], players[place], streams[place], tools)
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from baselines.careful import Careful
 from baselines.low_card import LowCard
 from baselines.random_legal import RandomLegal
 from chearts_env import Game, Rules
@@ -13,7 +14,7 @@ from chearts_env.observation import field_values
 from chearts_env.table import MOON
 from training.config import LabelsConfig
 from training.labels import Chunk, make_labels, rules_to_deal
-from training.players import LOW_CARD, NETWORK, RANDOM_LEGAL, choose, choose_any, num_choices
+from training.players import CAREFUL, LOW_CARD, NETWORK, RANDOM_LEGAL, choose, choose_any, new_tools, num_choices
 from training.playouts import centred, compiled_values, network_values
 
 ALL_RULES = [preset(size) for preset in (Rules.card_page, Rules.classic, Rules.bicycle) for size in range(6, 12)]
@@ -65,13 +66,17 @@ def test_compiled_players_choose_as_the_opponents_do(rules):
     """The low card is the same card at every decision; a random action is an allowed one; choices are the mask's."""
     stream = np.zeros(4, np.uint64)
     seed_stream(stream, np.uint64(1))
+    tools = new_tools()
     game = Game(rules, seed=5, episode="hand")
     while not game.is_over:
         table = game._tables[0]
+        assert game.mover is not None
+        seen, mask = game.observation(game.mover)[None], game.action_mask()[None]
+        assert choose(table, CAREFUL, stream, tools) == Careful().act(seen, mask, np.random.default_rng(0))[0]
         assert num_choices(table) == len(game.legal_actions())
-        assert choose(table, LOW_CARD, stream) == low_card_action(game)
+        assert choose(table, LOW_CARD, stream, tools) == low_card_action(game)
         assert choose_any(table, stream) in game.legal_actions()
-        game.step(choose(table, RANDOM_LEGAL, stream))
+        game.step(choose(table, RANDOM_LEGAL, stream, tools))
 
 
 def test_random_player_takes_each_allowed_action_equally_often():
