@@ -20,6 +20,7 @@ from chearts_env.arena import Policy, RowGenerator, mixed
 from chearts_env.batch import begin_all
 from chearts_env.compiled import kernel
 from chearts_env.engine import step_table
+from chearts_env.game import IllegalActionError
 from chearts_env.rules import CARDS_PASSED, Rules
 from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS, PHASES, PLAY, Tables, new_tables
 from training.labels import LABEL, Labels
@@ -72,7 +73,7 @@ def deviation_labels(frozen: Policy, rules: Rules, rng: np.random.Generator, dea
     num_done = 0
     while num_done < len(noted) and (deadline is None or time.time() < deadline):
         part = slice(num_done, min(num_done + _DECISIONS_AT_ONCE, len(noted)))
-        values[part] = _values(noted[part], masks[part], frozen, keys[part])
+        values[part] = deviation_values(noted[part], masks[part], frozen, keys[part])
         num_done = part.stop
     labels = np.zeros(num_done, LABEL)
     labels["observation"] = observations[:num_done]
@@ -91,9 +92,18 @@ class _Player:
     def act(
         self, places: npt.NDArray[np.intp], observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]
     ) -> npt.NDArray[np.int64]:
-        """Return an action for each of the tables `places`, (N,), given what their movers see and may do."""
+        """Return an action for each of the tables `places`, (N,), given what their movers see and may do.
+
+        Raises IllegalActionError for an action that a mask excludes.
+        """
         self._keys = mixed(self._keys + np.uint64(1))
-        return self._frozen.act(observations, masks, RowGenerator(self._keys[places])).astype(np.int64)
+        chosen = np.asarray(self._frozen.act(observations, masks.copy(), RowGenerator(self._keys[places])))
+        is_action = (chosen >= 0) & (chosen < NUM_ACTIONS)
+        allowed = masks[np.arange(len(places)), np.where(is_action, chosen, 0)] == 1
+        if not (is_action & allowed).all():
+            wrong = chosen[np.argmin(is_action & allowed)]
+            raise IllegalActionError(f"{type(self._frozen).__name__} chose action {wrong}, which its mask excludes")
+        return chosen.astype(np.int64)
 
 
 def _note_decisions(tables: Tables, seats: npt.NDArray[np.int64], player: _Player, rng: np.random.Generator) -> Tables:
@@ -118,7 +128,7 @@ def _note_decisions(tables: Tables, seats: npt.NDArray[np.int64], player: _Playe
     return np.concatenate(noted)
 
 
-def _values(
+def deviation_values(
     decisions: Tables, masks: npt.NDArray[np.int8], frozen: Policy, keys: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.float32]:
     """Return what each allowed action brings the seat that decides, (N, 54), minus its points; NaN elsewhere.
