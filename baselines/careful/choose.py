@@ -24,7 +24,7 @@ def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) 
     only = 0
     for face in range(NUM_FACES):
         num_legal += mask[face]
-        only += face * mask[face]
+        only += face * int(mask[face])
     if num_legal == 1:
         return only
     note_facts(seen, weights, facts)

@@ -90,7 +90,7 @@ FACTS: Final = np.dtype(
 def note_facts(seen: Any, weights: Any, facts: Any) -> None:
     """Work out the facts of a decision from its observation, a record of dtype `OBSERVATION`."""
     for size in range(6):
-        if seen.rules.size[size]:
+        if seen.rules["size"][size]:  # `.size` is NumPy's own where the JIT is off
             facts.num_players = MIN_PLAYERS + size
     _count_cards(seen, facts)
     _count_seats(seen, facts)

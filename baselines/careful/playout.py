@@ -15,7 +15,7 @@ from chearts_env.observation import OBSERVATION, encode
 from chearts_env.table import MASK
 
 #: Room to work in: what the mover sees and may do, and what `careful` makes of it.
-ROOM: Final = np.dtype((np.record, [("seen", OBSERVATION), ("mask", MASK), ("facts", FACTS), ("item", ITEM)]))
+ROOM: Final = np.dtype((np.record, [("seen", OBSERVATION), ("mask", MASK), ("facts", FACTS), ("priced", ITEM)]))
 
 
 @kernel
@@ -25,7 +25,7 @@ def choose_at(table: Any, weights: Any, room: Any) -> int:
     private = table.private[mover]
     write_mask(table.options, table.public, private, room.mask)
     encode(table.options, table.public, private, mover, room.seen)
-    return choose_carefully(room.seen, room.mask.legal, weights, room.facts, room.item)
+    return choose_carefully(room.seen, room.mask.legal, weights, room.facts, room.priced)
 
 
 @kernel
