@@ -58,6 +58,23 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
+class Slower:
+    """The lower the number, the longer it takes."""
+
+    number: int
+
+    def __call__(self) -> int:
+        time.sleep(0.02 * (12 - self.number))
+        return self.number
+
+
+def test_results_come_in_the_order_of_the_work() -> None:
+    """Whatever is finished first, more of it than is begun ahead."""
+    with Workers(2) as workers:
+        assert list(workers.in_order(Slower(number) for number in range(12))) == list(range(12))
+
+
+@dataclass(frozen=True)
 class Long:
     """Work for a minute, in many small steps as a match is."""
 
