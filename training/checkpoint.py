@@ -10,11 +10,14 @@ import json
 import os
 import platform
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 import chearts_env
@@ -87,16 +90,27 @@ def checkpoint_place(path: Path) -> Path:
 def load_checkpoint(path: Path) -> Checkpoint:
     """Load a checkpoint folder, or a run folder's newest one.
 
-    Raises ValueError if there is none, or if it was made for observations of another version.
+    Raises ValueError if there is none, if it is damaged, or if it was made for observations of another version.
     """
     place = checkpoint_place(path)
-    description = json.loads((place / DESCRIPTION).read_text("utf-8"))
-    if description["format"] != _FORMAT:
-        raise ValueError(f"{place} has format {description['format']}; this version reads {_FORMAT}")
-    refuse_other_observations(description["observation_version"])
-    network = Network(**description["config"]["network"])
-    network.load_state_dict(load_file(place / WEIGHTS))
+    with _damage_refused(place):
+        description = json.loads((place / DESCRIPTION).read_text("utf-8"))
+        form, observation_version = description["format"], description["observation_version"]
+    if form != _FORMAT:
+        raise ValueError(f"{place} has format {form}; this version reads {_FORMAT}")
+    refuse_other_observations(observation_version)
+    with _damage_refused(place):
+        network = Network(**description["config"]["network"])
+        network.load_state_dict(load_file(place / WEIGHTS))
     return Checkpoint(network.eval(), description)
+
+
+@contextmanager
+def _damage_refused(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
+        raise ValueError(f"{place} is damaged: {str(error).splitlines()[0]}") from error
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

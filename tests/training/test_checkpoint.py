@@ -108,3 +108,31 @@ def test_folder_without_checkpoints_is_refused(tmp_path):
     """ValueError, for the user."""
     with pytest.raises(ValueError, match="there is no checkpoint in"):
         load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (WEIGHTS, b"cut sho"),
+        (DESCRIPTION, b'{"format": 1, '),
+        (DESCRIPTION, b'{"format": 1}'),
+        (DESCRIPTION, b"[]"),
+    ],
+)
+def test_damaged_checkpoint_is_refused_by_its_name(tmp_path, name, content):
+    """ValueError, for the user, in one line; a half-written file of someone else's making included."""
+    place = save(tmp_path, seed=1, step=1)
+    (place / name).write_bytes(content)
+    with pytest.raises(ValueError, match="00000001 is damaged: .+") as refused:
+        load_checkpoint(place)
+    assert "\n" not in str(refused.value)
+
+
+def test_checkpoint_whose_weights_do_not_fit_is_refused(tmp_path):
+    """The description speaks of a network of another width."""
+    place = save(tmp_path, seed=1, step=1)
+    description = json.loads((place / DESCRIPTION).read_text("utf-8"))
+    description["config"]["network"]["width"] += 1
+    (place / DESCRIPTION).write_text(json.dumps(description), "utf-8")
+    with pytest.raises(ValueError, match="00000001 is damaged: "):
+        load_checkpoint(place)
