@@ -6,13 +6,17 @@ are the same bit for bit, and a longer match begins with the chunks of a shorter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Generic, Protocol, TypeVar
 
 from tqdm import tqdm
 
+from baselines.names import is_search
 from chearts_env.rules import Rules
 from training.workers import Workers
+
+#: Chunks with players that search have so many times fewer tables: a bar should move within seconds.
+_SLOWNESS: Final = 16
 
 
 class Part(Protocol):
@@ -130,6 +134,14 @@ def play_with_bar(run: ChunkedRun[PartT], num_workers: int, brief_of: Callable[[
             bar.update(num_deals)
 
         run.play(workers, on_deals)
+
+
+def shrunk(tables_at_once: int, names: Iterable[str]) -> int:
+    """Return how many tables make a chunk at which some of these players sit: few for those that take long.
+
+    It follows from the names alone, as the results do.
+    """
+    return max(1, tables_at_once // _SLOWNESS if any(map(is_search, names)) else tables_at_once)
 
 
 def is_time_to_look(num_chunks: int) -> bool:

@@ -19,6 +19,7 @@ from chearts_env.game import Game
 from chearts_env.rules import Rules
 from chearts_env.seating import play_seated, sub_keys
 from training.checkpoint import versions
+from training.chunks import shrunk
 from training.matches import Row, named_policy
 
 #: Tables of one chunk. Those that have ended wait for the longest game, so many at once are no gain.
@@ -94,7 +95,7 @@ class GamePlan:
 
     def num_at_once(self, size: int) -> int:
         """Return how many seeds make one chunk."""
-        return TABLES_AT_ONCE // size
+        return max(1, shrunk(TABLES_AT_ONCE, (self.challenger, self.field)) // size)
 
     def work(self, size: int, deals: range) -> GamesWork:
         """Return what plays some seeds, here or in another process."""

@@ -12,6 +12,7 @@ from baselines.names import policy_of
 from chearts_env.arena import Match, Policy, joined, play_deals, play_match
 from chearts_env.rules import Rules
 from training.checkpoint import versions
+from training.chunks import shrunk
 from training.losses import Losses, LossWatch, losses_of_match
 from training.policy import policy_named
 from training.workers import Player, network_policy
@@ -62,7 +63,7 @@ class MatchPlan:
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
-        return TABLES_AT_ONCE // (size + 1)
+        return max(1, shrunk(TABLES_AT_ONCE, (self.challenger, self.field)) // (size + 1))
 
     def work(self, size: int, deals: range) -> ChunkWork:
         """Return what plays some deals, here or in another process."""

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from chearts_env.game import IllegalActionError
 from chearts_env.rules import Rules
 from training.checkpoint import write_whole
-from training.chunks import ChunkedRun
+from training.chunks import ChunkedRun, shrunk
 from training.matches import Row, named_policy
 from training.policy import settled_name
 from training.pool_model import fit_additive
@@ -51,7 +51,7 @@ class PoolPlan:
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
-        return max(1, TABLES_AT_ONCE // len(self.names))
+        return max(1, shrunk(TABLES_AT_ONCE, self.names) // len(self.names))
 
     def work(self, size: int, deals: range) -> PoolWork:
         """Return what plays some deals, here or in another process."""
