@@ -123,7 +123,7 @@ def test_damaged_checkpoint_is_refused_by_its_name(tmp_path, name, content):
     """ValueError, for the user, in one line; a half-written file of someone else's making included."""
     place = save(tmp_path, seed=1, step=1)
     (place / name).write_bytes(content)
-    with pytest.raises(ValueError, match="00000001 is damaged: .+") as refused:
+    with pytest.raises(ValueError, match="00000001 is damaged: ") as refused:
         load_checkpoint(place)
     assert "\n" not in str(refused.value)
 
