@@ -12,9 +12,9 @@ from chearts_env.arena import Match, deal_seeds, play_match
 from chearts_env.observation import field_values
 
 REPETITIONS = 200
-DEALS = 20
+DEALS = 16
 #: What chi-square with so many degrees of freedom exceeds once in a thousand.
-CHI_SQUARE_999 = {6: 22.5, 9: 27.9}
+CHI_SQUARE_999 = {6: 22.5, 7: 24.3}
 
 
 class Uneven:
@@ -31,7 +31,7 @@ def matches_of(policy, num_players: int, seeds: range, swapped: bool = False) ->
     return [play_match(policy, policy, Rules(num_players), DEALS, seed, swapped=swapped) for seed in seeds]
 
 
-@pytest.fixture(scope="module", params=[(RandomLegal, 6, False), (Uneven, 9, True)], ids=["6", "9-swapped"])
+@pytest.fixture(scope="module", params=[(RandomLegal, 6, False), (Uneven, 7, True)], ids=["6", "7-swapped"])
 def even(request) -> list[Match]:
     """Two hundred matches of equals."""
     policy, num_players, swapped = request.param
@@ -40,9 +40,9 @@ def even(request) -> list[Match]:
 
 @pytest.mark.slow
 def test_interval_of_equals_covers_zero_about_95_times_in_100(even):
-    """Of 200, 95 % less what 20 deals cost, give or take four standard deviations of 1.6 %; it misses either way."""
+    """Of 200, 95 % less what 16 deals cost, give or take four standard deviations of 1.6 %; it misses either way."""
     low, high = np.array([match.interval95 for match in even]).T
-    assert 0.87 <= ((low <= 0) & (high >= 0)).mean() <= 0.995
+    assert 0.86 <= ((low <= 0) & (high >= 0)).mean() <= 0.985
     assert abs((low > 0).sum() - (high < 0).sum()) <= 11
     advantages = np.array([match.advantage for match in even])
     assert abs(advantages.mean()) < 3.3 * advantages.std() / np.sqrt(REPETITIONS)
@@ -67,9 +67,9 @@ def test_no_seat_and_no_place_at_the_table_is_favoured(even):
     places = (dealers[:, None] + np.arange(n)) % n  # [D, n] the seat at each place from the dealer on
     by_place = np.take_along_axis(saved, places, axis=1)
     assert chi_square(by_place.astype(float)) < CHI_SQUARE_999[n]
-    if n == 9:  # that this says something: these places are not worth the same, by far more than chance
+    if n == 7:  # that this says something: these places are not worth the same, by far more than chance
         relative = np.take_along_axis(points - points.mean(axis=1, keepdims=True), places, axis=1)
-        assert chi_square(relative[:, 1:]) > 20 * CHI_SQUARE_999[n]
+        assert chi_square(relative[:, 1:]) > 5 * CHI_SQUARE_999[n]
 
 
 @pytest.mark.slow
