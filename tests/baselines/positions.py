@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ import numpy.typing as npt
 from baselines.careful import Careful
 from baselines.careful.facts import FACTS, note_facts
 from baselines.careful.play import ITEM, cost_of_playing
-from baselines.careful.weights import tuned_weights
+from baselines.careful.weights import WEIGHTS, tuned_weights
+from baselines.likely_worlds import likely_worlds
 from chearts_env import Game, Rules
 from chearts_env.arena import Policy
 from chearts_env.cards import NUM_RANKS, face_from_text, face_to_text, faces_from_text, faces_to_text
+from chearts_env.knowledge import redeal_observation
 from chearts_env.observation import OBSERVATION
 
 
@@ -65,6 +67,30 @@ def position(rules: Rules, tricks: list[str], hands: Mapping[int, str], kitty: s
         assert game.mover == seat, f"{face_to_text(face)} is not for seat {seat} to play, but for seat {game.mover}"
         game.step(face)
     return game
+
+
+def moments(rules: Rules, seed: int, phases: dict[str, list[int]]) -> Iterator[Game]:
+    """Yield a hand of careful play at some decisions of each phase, by their numbers."""
+    game = Game(rules, seed=seed, episode="hand")
+    numbers = dict.fromkeys(("pass", "play", "moon"), 0)
+    while game.mover is not None:
+        if numbers[game.phase] in phases.get(game.phase, ()):
+            yield game.copy()
+        numbers[game.phase] += 1
+        game.step(action_of(Careful(), game))
+
+
+def tuned_array() -> npt.NDArray[np.record]:
+    """The constants of `careful`, (1,) of dtype `WEIGHTS`."""
+    weights: npt.NDArray[np.record] = np.array([tuned_weights()], WEIGHTS)
+    return weights
+
+
+def likely_games(observation: npt.NDArray[np.int8], seed: int, num_worlds: int) -> list[Game]:
+    """The worlds that search draws with this seed, as games; the seat that looks is seat 0."""
+    rules, _ = redeal_observation(observation, np.random.default_rng(0))
+    tables = likely_worlds(observation, np.random.default_rng(seed), num_worlds, tuned_array())
+    return [Game._of_tables(rules, tables[place : place + 1].copy(), []) for place in range(num_worlds)]
 
 
 def sight(game: Game) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:

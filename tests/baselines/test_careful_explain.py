@@ -49,7 +49,8 @@ def test_explain_says_the_same_under_any_options_as_is_played():
     for seed in range(fewer(12, 2)):
         game = Game(random_rules(rng.choice((6, 8, 11)), rng), seed=seed, episode="hand")
         while game.mover is not None:
-            assert Careful().explain(*sight(game))[0].action == action_of(Careful(), game)
+            if rng.random() < fewer(100, 30) / 100:
+                assert Careful().explain(*sight(game))[0].action == action_of(Careful(), game)
             game.step(rng.choice(game.legal_actions()))
 
 
@@ -120,12 +121,13 @@ def only_unaware() -> np.record:
     return weights_from_flat(flat_weights(tuned_weights()) | {"knows_set_aside": 0.0})
 
 
-def decisions_that_differ(preset: str, weights: np.record, num_steps: int) -> int:
+def decisions_that_differ(preset: str, weights: np.record) -> int:
     """Count decisions of careful play, at all sizes, on which careful with other constants decides otherwise."""
-    tables = VectorTables([getattr(Rules, preset)(size) for size in range(6, 12)], fewer(96, 6), seed=5)
+    all_rules = [getattr(Rules, preset)(size, pass_cycle=(0,)) for size in range(6, 12)]
+    tables = VectorTables(all_rules, fewer(96, 6), seed=5)
     rng = np.random.default_rng(0)
     num_different = 0
-    for _ in range(num_steps):
+    for _ in range(fewer(128, 15)):
         actions = Careful().act(tables.observations, tables.action_masks, rng)
         others = Careful(weights).act(tables.observations, tables.action_masks, rng)
         num_different += int((actions != others).sum())
@@ -135,19 +137,19 @@ def decisions_that_differ(preset: str, weights: np.record, num_steps: int) -> in
 
 def test_second_pairs_are_reckoned_with_under_two_pairs_only():
     """R15: switched off, another play under `two_pairs` and the very same under `no_live_card`."""
-    assert decisions_that_differ("card_page", only_unaware(), fewer(128, 60)) > 0
-    assert decisions_that_differ("classic", only_unaware(), fewer(128, 60)) == 0
+    assert decisions_that_differ("card_page", only_unaware()) > 0
+    assert decisions_that_differ("classic", only_unaware()) == 0
 
 
 def test_constants_without_set_aside_change_no_decision_in_which_it_has_no_part():
     """R15, R21: `classic`, no card that may leave nobody to win, no rival: the same card for the same price."""
     without = weights_without_set_aside()
-    assert decisions_that_differ("card_page", without, fewer(128, 60)) > 0
+    assert decisions_that_differ("card_page", without) > 0
     num_compared = 0
-    for seed in range(fewer(12, 2)):
-        game = Game(Rules.classic((6, 8, 11)[seed % 3]), seed=seed, episode="hand")
+    for seed in range(fewer(12, 1)):
+        game = Game(Rules.classic((11, 8, 6)[seed % 3]), seed=seed, episode="hand")
         while game.mover is not None:
-            if game.phase == "play" and facts_of(sight(game)[0]).rival < 0:
+            if game.phase == "play" and (seed or game.trick_number < 3) and facts_of(sight(game)[0]).rival < 0:
                 items = [item_of(game, face) for face in game.legal_actions()]
                 if not any(item.set_aside for item in items):
                     num_compared += 1

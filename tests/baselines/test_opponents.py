@@ -27,6 +27,10 @@ OPPONENTS = [*FAST, SEARCH]
 NUM_ROWS = {name: fewer(60, 12) for name in FAST} | {SEARCH: fewer(18, 2)}
 
 
+#: Steps into a hand at which an opponent is asked: a hand has 120 or some more of them.
+MOMENTS = {name: range(fewer(90, 40)) for name in FAST} | {SEARCH: range(fewer(0, 100), fewer(90, 110))}
+
+
 def keys(count: int, start: int = 0) -> npt.NDArray[np.uint64]:
     """Keys of streams, one for each row."""
     return np.arange(start, start + count, dtype=np.uint64)
@@ -46,8 +50,8 @@ def play_episodes(policy: Policy, rules: Rules, count: int, num_tables: int, **o
 def rows_of(name: str) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
     """Observations and masks from all over hands of all sizes under mixed options, played at random."""
     rng = random.Random(4)
-    tables = VectorTables([random_rules(size, rng) for size in SIZES for _ in range(10)], NUM_ROWS[name], seed=9)
-    steps = rng.choices(range(fewer(90, 40)), k=len(tables))
+    tables = VectorTables([random_rules(size, rng) for _ in range(10) for size in SIZES], NUM_ROWS[name], seed=9)
+    steps = rng.choices(MOMENTS[name], k=len(tables))
     observations, masks = tables.observations.copy(), tables.action_masks.copy()
     for step in range(1, max(steps) + 1):
         tables.step(RandomLegal().act(tables.observations, tables.action_masks, np.random.default_rng(step)))
@@ -99,10 +103,14 @@ def test_opponent_is_legal_at_every_decision_of_whole_games(name, num_players, p
 def test_opponent_is_legal_under_any_options(name):
     """Any option, all sizes at once."""
     rng = random.Random(5)
-    tables = VectorTables([random_rules(size, rng) for size in SIZES for _ in range(5)], NUM_ROWS[name], seed=1)
-    for step in range(fewer(130 if name != SEARCH else 25, 12)):
+    tables = VectorTables([random_rules(size, rng) for _ in range(10) for size in SIZES], NUM_ROWS[name], seed=1)
+    asked = range(0, 130, 5) if name == SEARCH else range(130)
+    if fewer(0, 1):
+        asked = range(105, 110)
+    for step in range(max(asked) + 1):
         rows = RowGenerator(keys(len(tables), 1000 * step))
-        tables.step(policy_of(name).act(tables.observations, tables.action_masks, rows))
+        policy = policy_of(name) if step in asked else RandomLegal()
+        tables.step(policy.act(tables.observations, tables.action_masks, rows))
 
 
 @pytest.mark.parametrize("name", OPPONENTS)
@@ -182,7 +190,8 @@ def test_answer_depends_on_what_the_seat_knows_alone(name):
     for num_players in SIZES:
         history = moon_history(num_players, random.Random(1))
         game = history.begin()
-        for action in history.actions[: 3 * num_players + 10]:
+        early, late = 3 * num_players + 10, len(history.actions) - 2 * num_players
+        for action in history.actions[: fewer(early, late)]:
             game.step(action)
         assert game.mover is not None
         other = game.redeal(game.mover, rng)

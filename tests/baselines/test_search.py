@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from baselines.careful import Careful
 from baselines.search import HAND_REWARDS, Search
 from chearts_env import Game, Rules
 from chearts_env.cards import face_from_text
-from chearts_env.knowledge import redeal_observation
-from tests.baselines.positions import action_of, choice, position, sight
+from tests.baselines.positions import action_of, choice, likely_games, moments, position, sight
 from tests.sizes import SIZES, fewer, moon_history, random_rules
 
 
@@ -34,30 +31,12 @@ def played_out(game: Game, action: int) -> Game:
     return after
 
 
-def worlds_of(observation: npt.NDArray[np.int8], seed: int, num_worlds: int) -> Iterator[Game]:
-    """The worlds that a search with this seed draws, as games; the seat that looks is seat 0."""
-    rules, tables = redeal_observation(observation, np.random.default_rng(seed), num_worlds)
-    for place in range(num_worlds):
-        yield Game._of_tables(rules, tables[place : place + 1].copy(), [])
-
-
-def moments(rules: Rules, seed: int, phases: dict[str, list[int]]) -> Iterator[Game]:
-    """Yield a hand of careful play at some decisions of each phase, by their numbers."""
-    game = Game(rules, seed=seed, episode="hand")
-    numbers = dict.fromkeys(("pass", "play", "moon"), 0)
-    while game.mover is not None:
-        if numbers[game.phase] in phases.get(game.phase, ()):
-            yield game.copy()
-        numbers[game.phase] += 1
-        game.step(action_of(Careful(), game))
-
-
 # Outcomes
 
 
 @pytest.mark.parametrize("num_players", SIZES)
 def test_outcomes_are_those_of_worlds_played_out_by_careful(num_players):
-    """Slow twin: each world of `redeal_observation`, each legal action, `Careful` on a `Game`, the score sheet."""
+    """Slow twin: each world of `likely_worlds`, each legal action, `Careful` on a `Game`, the score sheet."""
     rules = random_rules(num_players, random.Random(num_players))
     num_worlds = fewer(2, 1)
     late = num_players * (rules.hand_size - 2) + 2
@@ -65,7 +44,7 @@ def test_outcomes_are_those_of_worlds_played_out_by_careful(num_players):
     for game in moments(rules, num_players, phases):
         observation, mask = sight(game)
         ends = [
-            [played_out(world, action) for world in worlds_of(observation, 6, num_worlds)]
+            [played_out(world, action) for world in likely_games(observation, 6, num_worlds)]
             for action in game.legal_actions()
         ]
         for reward in HAND_REWARDS:
