@@ -31,10 +31,10 @@ from chearts_env.table import NUM_ACTIONS, PASS, TABLE
 
 #: Rewards that the end of a hand decides.
 HAND_REWARDS: Final = ("points", "relative")
-#: How far `careful` is believed: the factor for differences of its costs, the standard deviation of its errors among
-#: actions that matter, points, and the variance of a gain from world to world, points squared; for the pass and for play.
-#: Factors and variances were measured on decisions searched with 96 worlds. So were the deviations: believing worlds more
-#: (1.5 and above) or less gained less, or lost, when the chosen actions were played out in the true deals.
+#: How far `careful` is believed, for the pass and for play: the factor for differences of its costs, the standard
+#: deviation of its errors among actions that matter, points, and the variance of a gain from world to world, points
+#: squared. Factors and variances were measured on decisions searched with 96 worlds. So were the deviations: believing
+#: worlds more (1.5 and above) or less gained less, or lost, when the chosen actions were played out in the true deals.
 PRIOR_OF_PASS: Final = (0.13, 0.5, 85.0)
 PRIOR_OF_PLAY: Final = (0.8, 0.5, 42.0)
 #: So many worlds an action needs before its own variance counts as much as the usual one. Rare disasters make variances
