@@ -17,6 +17,8 @@ from training.workers import Workers
 
 #: Chunks with players that search have so many times fewer tables: a bar should move within seconds.
 _SLOWNESS: Final = 16
+#: A match does not end before: the interval of a few deals may be narrow by chance.
+LEAST_DEALS: Final = 60
 
 
 class Part(Protocol):
@@ -97,7 +99,8 @@ class ChunkedRun(Generic[PartT]):
         if self.num_played(size) >= self.plan.num_deals:
             return True
         parts = self._parts[size]
-        return is_time_to_look(len(parts)) and self.plan.is_enough(self.plan.joined(parts))
+        is_time = is_time_to_look(len(parts)) and self.num_played(size) >= LEAST_DEALS
+        return is_time and self.plan.is_enough(self.plan.joined(parts))
 
     def is_finished(self, size: int) -> bool:
         """Whether the match of a size has been played to its end."""

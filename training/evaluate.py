@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--deals", type=int, default=500, help="deals of each match")
     add("--until", type=float, metavar="W", help=(
         "end a match before --deals once its 95 %% interval reaches at most W points to either side of the advantage "
-        "(half its whole width)"
+        "(half its whole width), after 60 deals at the earliest"
     ))  # fmt: skip
     add("--rules", default="card_page", choices=PRESETS)
     add("--seed", type=int, default=0, help="of the deals and of the players")

@@ -13,7 +13,7 @@ from chearts_env import Rules
 from chearts_env.arena import play_match
 from training import matches
 from training.checkpoint import save_checkpoint
-from training.chunks import ChunkedRun, is_time_to_look
+from training.chunks import LEAST_DEALS, ChunkedRun, is_time_to_look
 from training.config import Config, NetworkConfig
 from training.fit import new_network
 from training.matches import MatchPlan, WatchedMatch, half_width, row_of
@@ -87,6 +87,14 @@ def test_match_that_is_narrow_enough_ends_and_is_the_beginning_of_a_longer_one(s
     assert half_width(before) > 0.6
     (row,) = rows_of(replace(plan, until=0.6, num_deals=30))
     assert row["deals"] == 30
+
+
+def test_match_does_not_end_on_a_handful_of_deals(small_chunks):
+    """Their interval may be narrow by chance, and chunks of players that search are as small as that."""
+    (row,) = rows_of(replace(PLAN, sizes=(6,), num_deals=100, until=50.0))
+    assert row["deals"] == LEAST_DEALS
+    (row,) = rows_of(replace(PLAN, sizes=(6,), num_deals=25, until=50.0))
+    assert row["deals"] == 25
 
 
 def test_looks_at_the_interval_grow_apart():
