@@ -36,7 +36,9 @@ NORMAL_95: Final = 1.959964
 #: Tables stepped together by default: enough for a network to be called in large batches.
 NUM_TABLES: Final = 4096
 
-_DEAL_STREAM: Final = 0
+# Not 0: NumPy's seed sequences pad with zeros, so that [seed, 0] would be the deals of `VectorTables(seed=seed)`, on which
+# somebody may have trained.
+_DEAL_STREAM: Final = 7
 _PLAYER_STREAM: Final = 1
 _BOOTSTRAP_STREAM: Final = 5
 _NUM_RESAMPLES: Final = 1000

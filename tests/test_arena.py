@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chearts_env import Game, IllegalActionError, Rules
+from chearts_env import Game, IllegalActionError, Rules, VectorTables
 from chearts_env.arena import (
     Match,
     RowGenerator,
@@ -271,3 +271,10 @@ def test_interval_of_a_ratio_is_that_of_the_ratio_and_not_of_the_mean_of_ratios(
     assert ratio_interval(shares, np.ones(4), 7) == ratio_interval(shares, np.ones(4), 7)
     low, high = ratio_interval(shares, np.ones(4), 7)
     assert 0 <= low < 0.375 < high <= 1
+
+
+def test_deals_of_a_match_are_not_those_of_tables_with_the_same_seed() -> None:
+    """Bug found: `evaluate --seed 0` played the very deals that `VectorTables(seed=0)` trains on."""
+    for seed in range(20):
+        tables = VectorTables(Rules(6), 50, seed=seed)
+        assert not np.isin(deal_seeds(seed, 50), tables.seeds).any()
