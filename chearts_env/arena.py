@@ -36,8 +36,8 @@ NORMAL_95: Final = 1.959964
 #: Tables stepped together by default: enough for a network to be called in large batches.
 NUM_TABLES: Final = 4096
 
-# Not 0: NumPy's seed sequences pad with zeros, so that [seed, 0] would be the deals of `VectorTables(seed=seed)`, on which
-# somebody may have trained.
+# Not 0: NumPy's seed sequences pad with zeros, so that [seed, 0] would give the deals of `VectorTables(seed=seed)`, on
+# which somebody may have trained.
 _DEAL_STREAM: Final = 7
 _PLAYER_STREAM: Final = 1
 _BOOTSTRAP_STREAM: Final = 5
