@@ -44,12 +44,15 @@ def test_likely_worlds_show_the_seat_what_it_sees_when_it_settles_a_moon():
 
 
 def test_likely_worlds_are_whole_packs():
-    """R2: two copies of every face, wherever they lie."""
+    """R2: two copies of every face, wherever they lie; tables count the cards of each suit as well."""
     for game in moments(Rules(7), 5, {"pass": [0, 8], "play": [0, 30, 70]}):
         for world in likely_games(sight(game)[0], 1, 3):
             held = sum(world.hand(seat) + world.played(seat) for seat in range(7)) + world.kitty
             chosen = sum(world.given(seat) for seat in range(7)) if world.phase == "pass" else 0
             assert (held + chosen == 2).all()
+            for seat in range(7):
+                by_suit = world.hand(seat).reshape(4, 13).sum(axis=1)
+                assert (world._private["suits"][seat] == by_suit).all()
 
 
 def test_seats_that_have_passed_have_passed_as_careful_does():
