@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Final
 
@@ -16,8 +16,7 @@ import numpy.typing as npt
 from baselines.careful import Careful
 from baselines.search import Search
 from chearts_env import Game, Rules, VectorTables
-
-Work = Callable[[], tuple[int, float]]
+from chearts_env.bench_peers import Work
 
 _SEED: Final = 7
 _NUM_TABLES: Final = 1024

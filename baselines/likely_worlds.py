@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,7 +45,7 @@ _MEASURED_TABLES: Final = 20_000
 
 
 def likely_worlds(
-    observation: npt.NDArray[np.int8], rng: np.random.Generator, num_worlds: int, weights: npt.NDArray[np.record]
+    observation: npt.NDArray[np.int8], rng: np.random.Generator, num_worlds: int, weights: npt.NDArray[np.void]
 ) -> Tables:
     """Return full tables, (num_worlds,), that the seat of an observation, (O,), may well sit at; it is seat 0.
 
@@ -108,15 +109,13 @@ def _weigh(worlds: Any, log_shapes: Any, likelihoods: Any) -> None:
         likelihoods[place] = total
 
 
+@cache
 def _log_shapes() -> npt.NDArray[np.float64]:
     """Return the logarithms of `shapes.json`, by table size and length, (6, 20)."""
-    if not _LOADED:
-        ratios = json.loads(SHAPES_FILE.read_text("utf-8"))["ratios"]
-        _LOADED.append(np.log(np.array([ratios[str(size)] for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)])))
-    return _LOADED[0]
-
-
-_LOADED: list[npt.NDArray[np.float64]] = []
+    ratios = json.loads(SHAPES_FILE.read_text("utf-8"))["ratios"]
+    shapes = np.array([ratios[str(size)] for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)])
+    logarithms: npt.NDArray[np.float64] = np.log(shapes)
+    return logarithms
 
 
 def measured_shapes(num_tables: int, seed: int) -> dict[str, list[float]]:

@@ -22,13 +22,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.game import Game
+from chearts_env.game import Episode, Game
 from chearts_env.rules import Rules
-from chearts_env.seating import Played, Policy, RowGenerator, Watch, mixed, play_seated, sub_keys
+from chearts_env.seating import Played, Policy, RowGenerator, Watch, mixed, play_seated, table_keys
 
 __all__ = [
-    "NORMAL_95", "NUM_TABLES", "Match", "Played", "Policy", "RowGenerator", "Watch", "deal_seeds", "joined",
-    "mean_interval", "mixed", "moon_shooters", "play_deals", "play_match", "play_seated", "ratio_interval",
+    "NORMAL_95", "NUM_TABLES", "Match", "Played", "Policy", "RowGenerator", "Watch", "deal_seeds", "dealt_games",
+    "joined", "mean_interval", "mixed", "moon_shooters", "play_deals", "play_match", "play_seated", "ratio_interval",
+    "role_names",
 ]  # fmt: skip
 
 #: Half the width of a 95 % interval in standard errors.
@@ -47,6 +48,16 @@ _NUM_RESAMPLES: Final = 1000
 def deal_seeds(seed: int, num_deals: int) -> npt.NDArray[np.uint64]:
     """Return the seeds of a match's deals, (D,); a longer match begins with the deals of a shorter one."""
     return np.random.SeedSequence([seed, _DEAL_STREAM]).generate_state(num_deals, np.uint64).astype(np.uint64)
+
+
+def dealt_games(rules: Rules, seed: int, deals: range, episode: Episode) -> list[Game]:
+    """Return a match's deals by their numbers, each as a game that begins with it."""
+    return [Game(rules, seed=int(each), episode=episode) for each in deal_seeds(seed, deals.stop)[deals.start :]]
+
+
+def role_names(challenger: Policy, field: Policy) -> list[str]:
+    """Return what messages call the two policies of a match."""
+    return [f"{role} {type(policy).__name__}" for role, policy in (("challenger", challenger), ("field", field))]
 
 
 @dataclass(frozen=True)
@@ -252,15 +263,13 @@ def play_deals(
     The tables lie deal by deal, n + 1 for each: with the lone policy in seat 0 … n - 1, and last without it.
     """
     n = rules.num_players
-    games = [Game(rules, seed=int(each), episode="hand") for each in deal_seeds(seed, deals.stop)[deals.start :]]
+    games = dealt_games(rules, seed, deals, "hand")
     is_lone = np.tile(np.eye(n + 1, n, dtype=np.bool_), (len(games), 1))
-    base = np.random.SeedSequence([seed, _PLAYER_STREAM]).generate_state(1, np.uint64).astype(np.uint64)
-    keys = sub_keys(sub_keys(base, np.asarray(deals))[:, None], np.arange(n + 1)).ravel()
-    names = [f"{role} {type(policy).__name__}" for role, policy in (("challenger", challenger), ("field", field))]
+    keys = table_keys(seed, _PLAYER_STREAM, deals, n + 1)
     tables = [game for game in games for _ in range(n + 1)]
     # The challenger is policy 0 and the field's policy 1: the lone seats are the one's or the other's.
     seats = (is_lone == swapped).astype(np.int64)
-    played = play_seated(tables, [challenger, field], seats, keys, names=names, watch=watch)
+    played = play_seated(tables, [challenger, field], seats, keys, names=role_names(challenger, field), watch=watch)
     points = played.points.reshape(len(games), n + 1, n)
     decisions, seconds = int(played.decisions[0]), float(played.seconds[0])
     return Match(rules, seed, points[:, -1], points[:, :-1], decisions, seconds, swapped)

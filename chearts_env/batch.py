@@ -115,32 +115,12 @@ def step_all(
 
 
 @kernel
-def serve_steps(
-    tables: Any,
-    actions: Any,
-    reward: int,
-    observations: Any,
-    masks: Any,
-    legal: Any,
-    movers: Any,
-    rewards: Any,
-    terminations: Any,
-    truncations: Any,
-    final_scores: Any,
-    tickets: Any,
-    worker: int,
-    patience: int,
-    begin: int,
-    end: int,
-) -> None:
-    """Step a share for each new ticket, as `step_all` does, until none has come for a while."""
+def serve_steps(buffers: Any, tickets: Any, worker: int, patience: int, begin: int, end: int) -> None:
+    """Step a share for each new ticket, as `step_all(*buffers, begin, end)` does, until none has come for a while."""
     done = load(tickets, worker)
     ticket = await_other(tickets, 0, done, patience)
     while ticket not in (done, STOP):
-        step_all(
-            tables, actions, reward, observations, masks, legal, movers,
-            rewards, terminations, truncations, final_scores, begin, end,
-        )  # fmt: skip
+        step_all(*buffers, begin, end)  # type: ignore[call-arg] # how many the tuple holds, mypy cannot know
         done = ticket
         store(tickets, worker, done)
         ticket = await_other(tickets, 0, done, patience)

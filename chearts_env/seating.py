@@ -101,6 +101,15 @@ def sub_keys(keys: npt.NDArray[np.uint64], numbers: npt.NDArray[Any]) -> npt.NDA
     return mixed(keys + numbers.astype(np.uint64) * _GOLDEN)
 
 
+def table_keys(seed: int, stream: int, deals: range, num_tables: int) -> npt.NDArray[np.uint64]:
+    """Return the keys of tables that lie deal by deal, `num_tables` for each, (D * num_tables,).
+
+    A key depends on the seed, the stream, which keeps kinds of matches apart, and the numbers of deal and table.
+    """
+    base = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64).astype(np.uint64)
+    return sub_keys(sub_keys(base, np.asarray(deals))[:, None], np.arange(num_tables)).ravel()
+
+
 def play_seated(
     games: Sequence[Game],
     policies: Sequence[Policy],
@@ -204,14 +213,20 @@ def _chosen(
         raise ValueError(
             f"{name} returned {chosen.dtype} of shape {chosen.shape}; whole numbers of shape {places.shape} needed"
         )
-    allowed = (chosen >= 0) & (chosen < NUM_ACTIONS)
     # Looked up in the tables' own masks: the policy may have written into its copy.
-    allowed &= tables.action_masks[places, np.where(allowed, chosen, 0)] == 1
+    allowed = allowed_rows(chosen, tables.action_masks[places])
     if not allowed.all():
         wrong = int(np.argmin(allowed))
         mask = tables.action_masks[places[wrong]]
         raise IllegalActionError(_why_refused(name, int(tables.movers[places[wrong]]), int(chosen[wrong]), mask))
     return chosen
+
+
+def allowed_rows(chosen: Actions, masks: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Say of which rows the actions, (N,) any whole numbers, are allowed by the masks, (N, 54)."""
+    is_action = (chosen >= 0) & (chosen < NUM_ACTIONS)
+    allowed: npt.NDArray[np.bool_] = masks[np.arange(len(chosen)), np.where(is_action, chosen, 0)] == 1
+    return is_action & allowed
 
 
 def _why_refused(name: str, seat: int, action: int, mask: npt.NDArray[np.int8]) -> str:

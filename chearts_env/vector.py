@@ -153,7 +153,7 @@ class VectorTables:
             self._tables, self._actions, self._reward, self._seen, self._masks, self._legal, self.movers,
             self.rewards, self.terminations, self.truncations, self.final_scores,
         )  # fmt: skip
-        return Shares(len(self), self._num_threads, partial(step_all, *buffers), partial(serve_steps, *buffers))
+        return Shares(len(self), self._num_threads, partial(step_all, *buffers), partial(serve_steps, buffers))
 
     def __len__(self) -> int:
         """Return the number of tables."""

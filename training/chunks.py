@@ -7,6 +7,7 @@ are the same bit for bit, and a longer match begins with the chunks of a shorter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from tqdm import tqdm
@@ -55,8 +56,8 @@ class Plan(Protocol[PartT]):
         """Return how many deals make one chunk."""
         ...
 
-    def work(self, size: int, deals: range) -> Callable[[], PartT]:
-        """Return what plays some deals, here or in another process."""
+    def play(self, size: int, deals: range) -> PartT:
+        """Play some deals, here or in another process: a plan is words and numbers that travel."""
         ...
 
     def joined(self, parts: Sequence[PartT]) -> PartT:
@@ -66,6 +67,19 @@ class Plan(Protocol[PartT]):
     def is_enough(self, part: PartT) -> bool:
         """Say whether a match may end with the deals of this part."""
         ...
+
+
+@dataclass(frozen=True)
+class ChunkWork(Generic[PartT]):
+    """Play one chunk of a plan."""
+
+    plan: Plan[PartT]
+    size: int
+    deals: range
+
+    def __call__(self) -> PartT:
+        """Do it."""
+        return self.plan.play(self.size, self.deals)
 
 
 class ChunkedRun(Generic[PartT]):
@@ -87,13 +101,13 @@ class ChunkedRun(Generic[PartT]):
                 self._finished.add(size)
             on_deals(size, part.num_deals)
 
-    def _works(self) -> Iterator[Callable[[], PartT]]:
+    def _works(self) -> Iterator[ChunkWork[PartT]]:
         for size in self.plan.sizes:
             step = self.plan.num_at_once(size)
             for start in range(0, self.plan.num_deals, step):
                 if size in self._finished:
                     break
-                yield self.plan.work(size, range(start, min(start + step, self.plan.num_deals)))
+                yield ChunkWork(self.plan, size, range(start, min(start + step, self.plan.num_deals)))
 
     def _ends(self, size: int) -> bool:
         if self.num_played(size) >= self.plan.num_deals:
@@ -139,12 +153,14 @@ def play_with_bar(run: ChunkedRun[PartT], num_workers: int, brief_of: Callable[[
         run.play(workers, on_deals)
 
 
-def shrunk(tables_at_once: int, names: Iterable[str]) -> int:
-    """Return how many tables make a chunk at which some of these players sit: few for those that take long.
+def deals_at_once(num_tables: int, tables_per_deal: int, names: Iterable[str]) -> int:
+    """Return how many deals make a chunk of about `num_tables` tables, fewer where players sit that take long.
 
     It follows from the names alone, as the results do.
     """
-    return max(1, tables_at_once // _SLOWNESS if any(map(is_search, names)) else tables_at_once)
+    if any(map(is_search, names)):
+        num_tables //= _SLOWNESS
+    return max(1, num_tables // tables_per_deal)
 
 
 def is_time_to_look(num_chunks: int) -> bool:

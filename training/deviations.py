@@ -22,8 +22,9 @@ from chearts_env.compiled import kernel
 from chearts_env.engine import step_table
 from chearts_env.game import IllegalActionError
 from chearts_env.rules import CARDS_PASSED, Rules
+from chearts_env.seating import allowed_rows
 from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS, PHASES, PLAY, Tables, new_tables
-from training.labels import LABEL, Labels
+from training.labels import LABEL, Labels, draw_seeds
 from training.matches import named_policy
 from training.players import choose_any, num_choices
 from training.playouts import centred, seen_by_movers, step_some
@@ -63,11 +64,11 @@ class DeviationWork:
 def deviation_labels(frozen: Policy, rules: Rules, rng: np.random.Generator, deadline: float | None = None) -> Labels:
     """Deal hands, note decisions of one seat of each and value their actions; see `DeviationWork`."""
     tables = new_tables([rules] * HANDS, single_hand=True)
-    begin_all(tables, _draw_keys(rng, HANDS))
+    begin_all(tables, draw_seeds(rng, HANDS))
     noted = _note_decisions(
-        tables, rng.integers(0, rules.num_players, HANDS), _Player(frozen, _draw_keys(rng, HANDS)), rng
+        tables, rng.integers(0, rules.num_players, HANDS), _Player(frozen, draw_seeds(rng, HANDS)), rng
     )
-    keys = _draw_keys(rng, len(noted))
+    keys = draw_seeds(rng, len(noted))
     observations, masks = seen_by_movers(noted, np.arange(len(noted)))
     values = np.full((len(noted), NUM_ACTIONS), np.nan, np.float32)
     num_done = 0
@@ -98,10 +99,9 @@ class _Player:
         """
         self._keys = mixed(self._keys + np.uint64(1))
         chosen = np.asarray(self._frozen.act(observations, masks.copy(), RowGenerator(self._keys[places])))
-        is_action = (chosen >= 0) & (chosen < NUM_ACTIONS)
-        allowed = masks[np.arange(len(places)), np.where(is_action, chosen, 0)] == 1
-        if not (is_action & allowed).all():
-            wrong = chosen[np.argmin(is_action & allowed)]
+        allowed = allowed_rows(chosen, masks)
+        if not allowed.all():
+            wrong = chosen[np.argmin(allowed)]
             raise IllegalActionError(f"{type(self._frozen).__name__} chose action {wrong}, which its mask excludes")
         return chosen.astype(np.int64)
 
@@ -163,7 +163,3 @@ def _take_forced(tables: Any, places: Any, waits: Any) -> None:
         while table.public.phase != OVER and num_choices(table) == 1:
             step_table(table, choose_any(table, stream))
         waits[number] = table.public.phase != OVER
-
-
-def _draw_keys(rng: np.random.Generator, count: int) -> npt.NDArray[np.uint64]:
-    return rng.integers(0, 2**63, count, np.uint64)

@@ -10,7 +10,6 @@ This file is the command: what may be asked for, who does it, and what is printe
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -21,14 +20,13 @@ from typing import Final, Generic, NoReturn
 import torch
 
 from chearts_env.game import IllegalActionError
-from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS
-from training import exploit, games, matches
-from training.checkpoint import write_whole
+from chearts_env.rules import PRESETS
+from training import exploit, games, matches, pool
 from training.chunks import ChunkedRun, PartT, play_with_bar
+from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
 from training.matches import MatchPlan, Row, WatchedMatch, named_policy
 from training.policy import settled_name
 
-ALL_SIZES: Final = tuple(range(MIN_PLAYERS, MAX_PLAYERS + 1))
 #: Options that leave others without a meaning.
 _NOT_WITH: Final = {
     "pool": ("challenger", "field", "swapped", "games", "report"),
@@ -37,18 +35,6 @@ _NOT_WITH: Final = {
 }
 #: Options that mean something beside another one only.
 _ONLY_WITH: Final = {"seconds": "exploit", "labels": "exploit"}
-WRONG: Final = 2
-INTERRUPTED: Final = 130
-
-
-def sizes_of(text: str) -> tuple[int, ...]:
-    """Return the table sizes that `--seats` names: one, several with commas, or "all". Raises ValueError otherwise."""
-    if text == "all":
-        return ALL_SIZES
-    words = text.split(",")
-    if not all(word.isdecimal() and int(word) in ALL_SIZES for word in words):
-        raise ValueError(f"--seats {text} is not allowed: it must be all, or numbers {MIN_PLAYERS} … {MAX_PLAYERS}")
-    return tuple(dict.fromkeys(int(word) for word in words))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -92,8 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asked = _parser().parse_args(words)
         _check(asked)
         if asked.pool is not None:
-            from training import pool
-
             return pool.main(asked)
         if asked.exploit is not None:
             return exploit.main(asked)
@@ -105,12 +89,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.report is None:
         return _play(asked, ChunkedRun(plan), _MATCHES)
     return _play_and_report(asked, plan, ["python", "-m", "training.evaluate", *words])
-
-
-def refuse(error: Exception) -> int:
-    """Say in one line why nothing comes of it, and return the exit status for that."""
-    print(f"evaluate: {error}", file=sys.stderr)
-    return WRONG
 
 
 # Checks, of what would otherwise fail after hours
@@ -214,7 +192,7 @@ def _play(
         return refuse(error)
     rows = [told.row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
     if is_interrupted:
-        print(f"interrupted: {'this is what' if rows else 'nothing'} is finished", file=sys.stderr)
+        tell_interrupted(rows)
     if rows:
         one, others = (asked.field, asked.challenger) if asked.swapped else (asked.challenger, asked.field)
         print(f"one {one} among {others}; {told.legend}")
@@ -222,8 +200,7 @@ def _play(
         for row in rows:
             if not run.is_finished(row["seats"]):
                 print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
-        if asked.json:
-            write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
+        write_rows(asked.json, rows)
         report(rows)
     return INTERRUPTED if is_interrupted else 0
 

@@ -14,12 +14,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.arena import Policy, deal_seeds, mean_interval, ratio_interval
-from chearts_env.game import Game
+from chearts_env.arena import Policy, dealt_games, mean_interval, ratio_interval, role_names
 from chearts_env.rules import Rules
-from chearts_env.seating import play_seated, sub_keys
+from chearts_env.seating import play_seated, table_keys
 from training.checkpoint import versions
-from training.chunks import shrunk
+from training.chunks import deals_at_once
 from training.matches import Row, named_policy
 
 #: Tables of one chunk. Those that have ended wait for the longest game, so many at once are no gain.
@@ -95,11 +94,12 @@ class GamePlan:
 
     def num_at_once(self, size: int) -> int:
         """Return how many seeds make one chunk."""
-        return max(1, shrunk(TABLES_AT_ONCE, (self.challenger, self.field)) // size)
+        return deals_at_once(TABLES_AT_ONCE, size, (self.challenger, self.field))
 
-    def work(self, size: int, deals: range) -> GamesWork:
-        """Return what plays some seeds, here or in another process."""
-        return GamesWork(self, size, deals)
+    def play(self, size: int, deals: range) -> Games:
+        """Play the games of some seeds, here or in another process."""
+        challenger, field = named_policy(self.challenger), named_policy(self.field)
+        return play_games(challenger, field, getattr(Rules, self.preset)(size), deals, self.seed)
 
     def joined(self, parts: Sequence[Games]) -> Games:
         """Return parts, in the order of their seeds, as one."""
@@ -116,30 +116,14 @@ class GamePlan:
         return False
 
 
-@dataclass(frozen=True)
-class GamesWork:
-    """Play one chunk of games."""
-
-    plan: GamePlan
-    size: int
-    deals: range
-
-    def __call__(self) -> Games:
-        """Do it."""
-        plan = self.plan
-        challenger, field = named_policy(plan.challenger), named_policy(plan.field)
-        return play_games(challenger, field, getattr(Rules, plan.preset)(self.size), self.deals, plan.seed)
-
-
 def play_games(challenger: Policy, field: Policy, rules: Rules, deals: range, seed: int = 0) -> Games:
     """Play the games of some seeds, by their numbers, all at once."""
     n = rules.num_players
-    games = [Game(rules, seed=int(each)) for each in deal_seeds(seed, deals.stop)[deals.start :]]
-    base = np.random.SeedSequence([seed, _PLAYER_STREAM]).generate_state(1, np.uint64).astype(np.uint64)
-    keys = sub_keys(sub_keys(base, np.asarray(deals))[:, None], np.arange(n)).ravel()
+    games = dealt_games(rules, seed, deals, "game")
+    keys = table_keys(seed, _PLAYER_STREAM, deals, n)
     seats = np.tile(1 - np.eye(n, dtype=np.int64), (len(games), 1))
-    names = [f"{role} {type(policy).__name__}" for role, policy in (("challenger", challenger), ("field", field))]
-    played = play_seated([game for game in games for _ in range(n)], [challenger, field], seats, keys, names=names)
+    tables = [game for game in games for _ in range(n)]
+    played = play_seated(tables, [challenger, field], seats, keys, names=role_names(challenger, field))
     scores, hands = played.points.reshape(len(games), n, n), played.hands.reshape(len(games), n)
     return Games(rules, seed, scores, hands, int(played.decisions[0]), float(played.seconds[0]))
 

@@ -12,7 +12,7 @@ from baselines.names import policy_of
 from chearts_env.arena import Match, Policy, joined, play_deals, play_match
 from chearts_env.rules import Rules
 from training.checkpoint import versions
-from training.chunks import shrunk
+from training.chunks import deals_at_once
 from training.losses import Losses, LossWatch, losses_of_match
 from training.policy import policy_named
 from training.workers import Player, network_policy
@@ -63,11 +63,15 @@ class MatchPlan:
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
-        return max(1, shrunk(TABLES_AT_ONCE, (self.challenger, self.field)) // (size + 1))
+        return deals_at_once(TABLES_AT_ONCE, size + 1, (self.challenger, self.field))
 
-    def work(self, size: int, deals: range) -> ChunkWork:
-        """Return what plays some deals, here or in another process."""
-        return ChunkWork(self, size, deals)
+    def play(self, size: int, deals: range) -> Match:
+        """Play some deals, here or in another process."""
+        challenger, field = named_policy(self.challenger), named_policy(self.field)
+        rules = getattr(Rules, self.preset)(size)
+        watch = LossWatch() if self.is_watched else None
+        match = play_deals(challenger, field, rules, deals, self.seed, swapped=self.swapped, watch=watch)
+        return WatchedMatch(**vars(match), losses=losses_of_match(watch, match)) if watch else match
 
     def joined(self, parts: Sequence[Match]) -> Match:
         """Return parts, in the order of their deals, as one match."""
@@ -88,24 +92,6 @@ class WatchedMatch(Match):
     """A match of which is known where its points came from."""
 
     losses: tuple[Losses, Losses]  # of the challenger and of the field's policy, in the same seats on the same deals
-
-
-@dataclass(frozen=True)
-class ChunkWork:
-    """Play one chunk of a match."""
-
-    plan: MatchPlan
-    size: int
-    deals: range
-
-    def __call__(self) -> Match:
-        """Do it."""
-        plan = self.plan
-        challenger, field = named_policy(plan.challenger), named_policy(plan.field)
-        rules = getattr(Rules, plan.preset)(self.size)
-        watch = LossWatch() if plan.is_watched else None
-        match = play_deals(challenger, field, rules, self.deals, plan.seed, swapped=plan.swapped, watch=watch)
-        return WatchedMatch(**vars(match), losses=losses_of_match(watch, match)) if watch else match
 
 
 @lru_cache(maxsize=64)

@@ -9,25 +9,21 @@ is made of them, `pool_report` how it is told.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import torch
-from tqdm import tqdm
 
 from chearts_env.game import IllegalActionError
 from chearts_env.rules import Rules
-from training.checkpoint import write_whole
-from training.chunks import ChunkedRun, shrunk
+from training.chunks import ChunkedRun, deals_at_once, play_with_bar
+from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
 from training.matches import Row, named_policy
 from training.policy import settled_name
 from training.pool_model import fit_additive
 from training.pool_report import row_of, text_of
 from training.pool_tables import PoolTables, joined_tables, play_tables
-from training.workers import Workers
 
 #: Tables of one chunk: enough for policies to be called in batches, few enough for a bar to move and workers to share.
 TABLES_AT_ONCE: Final = 512
@@ -51,11 +47,12 @@ class PoolPlan:
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
-        return max(1, shrunk(TABLES_AT_ONCE, self.names) // len(self.names))
+        return deals_at_once(TABLES_AT_ONCE, len(self.names), self.names)
 
-    def work(self, size: int, deals: range) -> PoolWork:
-        """Return what plays some deals, here or in another process."""
-        return PoolWork(self, size, deals)
+    def play(self, size: int, deals: range) -> PoolTables:
+        """Play some deals, here or in another process."""
+        policies = [named_policy(name) for name in self.policies]
+        return play_tables(policies, self.names, getattr(Rules, self.preset)(size), self.seed, deals)
 
     def joined(self, parts: Sequence[PoolTables]) -> PoolTables:
         """Return parts, in the order of their deals, as one."""
@@ -71,21 +68,6 @@ class PoolPlan:
     def row(self, tables: PoolTables) -> Row:
         """Return tables as one object of the JSON."""
         return row_of(self.names, self.preset, self.seed, tables)
-
-
-@dataclass(frozen=True)
-class PoolWork:
-    """Play one chunk of a pool."""
-
-    plan: PoolPlan
-    size: int
-    deals: range
-
-    def __call__(self) -> PoolTables:
-        """Do it."""
-        plan = self.plan
-        policies = [named_policy(name) for name in plan.policies]
-        return play_tables(policies, plan.names, getattr(Rules, plan.preset)(self.size), plan.seed, self.deals)
 
 
 def pool_names(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -111,47 +93,27 @@ def main(asked: argparse.Namespace) -> int:
     Reads `pool`, `seats`, `deals`, `until`, `rules`, `seed`, `json` and `workers` as `training.evaluate` defines and
     checks them.
     """
-    # Late, because `training.evaluate` hands over to this module.
-    from training.evaluate import INTERRUPTED, refuse, sizes_of
-
     torch.set_num_threads(1)
     try:
         names, policies = pool_names(asked.pool)
-        sizes = tuple(sizes_of(asked.seats))
+        sizes = sizes_of(asked.seats)
     except ValueError as error:
         return refuse(error)
     plan = PoolPlan(names, policies, asked.rules, sizes, asked.deals, asked.seed, asked.until)
     run = ChunkedRun(plan)
     is_interrupted = False
     try:
-        _play_with_bar(run, asked.workers)
+        play_with_bar(run, asked.workers)
     except KeyboardInterrupt:
         is_interrupted = True
     except IllegalActionError as error:
         return refuse(error)
     rows = [plan.row(tables) for tables in run.matches]
     if is_interrupted:
-        print(f"interrupted: {'this is what' if rows else 'nothing'} is finished", file=sys.stderr)
+        tell_interrupted(rows)
     for row in rows:
         print(text_of(row), end="\n\n")
         if not run.is_finished(row["seats"]):
             print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
-    if asked.json and rows:
-        write_whole(asked.json, json.dumps(rows, indent=2) + "\n")
+    write_rows(asked.json, rows)
     return INTERRUPTED if is_interrupted else 0
-
-
-def _play_with_bar(run: ChunkedRun[PoolTables], num_workers: int) -> None:
-    plan = run.plan
-    with (
-        tqdm(total=len(plan.sizes) * plan.num_deals, unit="deal", dynamic_ncols=True) as bar,
-        Workers(num_workers if num_workers > 1 else 0) as workers,
-    ):
-
-        def on_deals(size: int, num_deals: int) -> None:
-            if run.is_finished(size):
-                bar.total -= plan.num_deals - run.num_played(size)
-            bar.set_description(f"{size} seats", refresh=False)
-            bar.update(num_deals)
-
-        run.play(workers, on_deals)

@@ -19,12 +19,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.arena import deal_seeds
-from chearts_env.game import Game
+from chearts_env.arena import dealt_games
 from chearts_env.rules import Rules
-from chearts_env.seating import Policy, play_seated, sub_keys
+from chearts_env.seating import Policy, play_seated, table_keys
 
-# Arena's matches have the streams 0 and 1.
+# Arena's matches have the streams 1 and 7.
 _SEATING_STREAM: Final = 2
 _PLAYER_STREAM: Final = 3
 
@@ -71,15 +70,12 @@ def play_tables(policies: Sequence[Policy], names: Sequence[str], rules: Rules, 
     """
     num_policies, num_players = len(policies), rules.num_players
     seats = drawn_seats(seed, deals, num_policies, num_players)
-    seeds = deal_seeds(seed, deals.stop)[deals.start :]
-    games = [Game(rules, seed=int(each), episode="hand") for each in seeds]
-    base = np.random.SeedSequence([seed, _PLAYER_STREAM]).generate_state(1, np.uint64).astype(np.uint64)
-    keys = sub_keys(sub_keys(base, np.array(deals))[:, None], np.arange(num_policies))
+    games = dealt_games(rules, seed, deals, "hand")
     played = play_seated(
         [game for game in games for _ in range(num_policies)],
         policies,
         seats.reshape(-1, num_players),
-        keys.ravel(),
+        table_keys(seed, _PLAYER_STREAM, deals, num_policies),
         names=names,
     )
     return PoolTables(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from chearts_env.arena import Match, Policy, joined, play_deals
 from chearts_env.rules import Rules
+from training.chunks import ChunkWork, deals_at_once
 from training.matches import TABLES_AT_ONCE, named_policy
 from training.policy import NetworkPolicy
 from training.workers import Player, Workers, network_policy
@@ -64,11 +65,13 @@ class ResponseMatch:
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
-        return TABLES_AT_ONCE // (size + 1)
+        return deals_at_once(TABLES_AT_ONCE, size + 1, (self.name,))
 
-    def work(self, size: int, deals: range) -> Callable[[], Match]:
-        """Return what plays some deals, here or in another process."""
-        return ResponseWork(self, deals)
+    def play(self, size: int, deals: range) -> Match:
+        """Play some deals, here or in another process."""
+        frozen = named_policy(self.name)
+        response = Response(frozen, network_policy(self.network), self.margin, self.points_per_unit)
+        return play_deals(response, frozen, self.rules, deals, self.seed)
 
     def joined(self, parts: Sequence[Match]) -> Match:
         """Return parts, in the order of their deals, as one match."""
@@ -77,20 +80,6 @@ class ResponseMatch:
     def is_enough(self, part: Match) -> bool:
         """Say whether it may end early: it may not."""
         return False
-
-
-@dataclass(frozen=True)
-class ResponseWork:
-    """Play some deals of a match."""
-
-    match: ResponseMatch
-    deals: range
-
-    def __call__(self) -> Match:
-        """Do it."""
-        match, frozen = self.match, named_policy(self.match.name)
-        response = Response(frozen, network_policy(match.network), match.margin, match.points_per_unit)
-        return play_deals(response, frozen, match.rules, self.deals, match.seed)
 
 
 def best_margin(matches: Sequence[ResponseMatch], workers: Workers, may_go_on: Callable[[], bool]) -> float:
@@ -103,7 +92,7 @@ def best_margin(matches: Sequence[ResponseMatch], workers: Workers, may_go_on: C
     step, num_played = matches[0].num_at_once(size), 0
     while num_played < matches[0].num_deals and (num_played == 0 or may_go_on()):
         deals = range(num_played, min(num_played + step, matches[0].num_deals))
-        works = [match.work(size, deals) for match in matches]
+        works = [ChunkWork(match, size, deals) for match in matches]
         for part, played in zip(saved, workers.in_order(works), strict=True):
             part.append(played.saved)
         num_played = deals.stop

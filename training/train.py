@@ -12,16 +12,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import torch
 
 from baselines.names import policy_of
+from training.command import INTERRUPTED
 from training.config import read_config
 from training.run_folder import RunFolder
 from training.trainer import Trainer
-
-INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

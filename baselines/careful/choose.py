@@ -14,6 +14,14 @@ from chearts_env.table import MOON, PASS
 
 
 @kernel
+def cost_of(seen: Any, facts: Any, weights: Any, face: int, item: Any) -> float:
+    """Return the cost of giving or playing a card, points, and note in `item` what it is made of."""
+    if seen.phase[PASS]:
+        return cost_of_giving(seen, facts, weights, face, item)
+    return cost_of_playing(seen, facts, weights, face, item)
+
+
+@kernel
 def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) -> int:
     """Return the action for an observation, a record of dtype `OBSERVATION`, and its mask, (54,).
 
@@ -30,16 +38,12 @@ def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) 
     note_facts(seen, weights, facts)
     if seen.phase[MOON]:
         return settle_moon(seen, facts.num_players)
-    is_pass = seen.phase[PASS] == 1
     best = -1
     lowest = 0.0
     for face in range(NUM_FACES):
         if not mask[face]:
             continue
-        if is_pass:
-            cost = cost_of_giving(seen, facts, weights, face, item)
-        else:
-            cost = cost_of_playing(seen, facts, weights, face, item)
+        cost = cost_of(seen, facts, weights, face, item)
         if best < 0 or cost < lowest:
             best = face
             lowest = cost
@@ -52,7 +56,4 @@ def write_costs(seen: Any, mask: Any, weights: Any, facts: Any, item: Any, costs
     note_facts(seen, weights, facts)
     for face in range(NUM_FACES):
         if mask[face]:
-            if seen.phase[PASS]:
-                costs[face] = cost_of_giving(seen, facts, weights, face, item)
-            else:
-                costs[face] = cost_of_playing(seen, facts, weights, face, item)
+            costs[face] = cost_of(seen, facts, weights, face, item)

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from baselines.careful.choose import cost_of
 from baselines.careful.facts import FACTS, note_facts
 from baselines.careful.moons import settle_moon
-from baselines.careful.passing import cost_of_giving
-from baselines.careful.play import ITEM, cost_of_playing
+from baselines.careful.play import ITEM
 from chearts_env.cards import FACE_SUIT, face_to_text
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE
 from chearts_env.table import ADD_MOON, MOON, NUM_ACTIONS, OVER, PASS
@@ -51,11 +51,10 @@ def explain(observation: npt.NDArray[np.int8], action_mask: npt.NDArray[np.int8]
         return _explain_moon(seen, facts, legal)
     reasons = []
     for face in legal:
+        cost = cost_of(seen, facts, weights, face, item)
         if seen["phase"][PASS]:
-            cost = cost_of_giving(seen, facts, weights, face, item)
             words = f"gives away {item.shed:.1f} points of danger"
         else:
-            cost = cost_of_playing(seen, facts, weights, face, item)
             words = _words_of_play(seen, facts, item, face)
         reasons.append(Reason(face, face_to_text(face), float(cost), words))
     return sorted(reasons, key=lambda reason: (reason.cost, reason.action))

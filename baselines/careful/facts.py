@@ -8,7 +8,6 @@ import numpy as np
 
 from chearts_env.cards import (
     BLACK_MARIA,
-    FACE_POINTS,
     FACE_SUIT,
     HEARTS,
     NUM_COPIES,
@@ -43,11 +42,7 @@ FACTS: Final = np.dtype(
             ("first", "i8", (NUM_SUITS + 1,)),  # where each suit begins among them, and where the last one ends
             ("worth", "f8", (_MOST_CARDS,)),  # points that each of them is expected to cost without guards
             ("queen_worth", "f8", (_MOST_CARDS,)),  # ... and besides for a Black Maria, or those that take one
-            (
-                "suit_danger",
-                "f8",
-                (NUM_SUITS,),
-            ),  # points that my cards of each suit are expected to cost, -1 = not known
+            ("suit_danger", "f8", (NUM_SUITS,)),  # points that each of my suits is expected to cost, -1 = not known
             ("rounds", "f8", (NUM_SUITS,)),  # how often each suit may still be led
             ("live_above", "f8", (NUM_FACES,)),  # [F] chance that all live cards of the trick above it get cancelled
             ("suits_out", "i8", (NUM_SUITS,)),
@@ -65,6 +60,7 @@ FACTS: Final = np.dtype(
             ("queens_behind", "f8"),  # of those, expected behind me
             ("points_out", "i8"),
             ("pot", "f8"),  # points to be won so far: trick, pile, what a waiting kitty is expected to hold
+            ("kitty_taker", "i8"),  # 1 + the seat that took the kitty, 0 = none yet
             ("kitty_waits", "i8"),
             ("trick_points", "f8"),  # points of an average trick from now on
             ("points_discarded", "f8"),  # points that a seat which cannot follow is expected to throw
@@ -189,13 +185,14 @@ def _count_seats(seen: Any, facts: Any) -> None:
 @kernel
 def _count_points(seen: Any, weights: Any, facts: Any) -> None:
     board = seen.board
-    has_taker = 0
+    facts.kitty_taker = 0
     for row in range(facts.num_players):
-        has_taker |= seen.seats[row].has_kitty
+        if seen.seats[row].has_kitty:
+            facts.kitty_taker = row + 1
     unseen_kitty = seen.rules.kitty_size
     if seen.kitty_cards[0] > 0:
         unseen_kitty = 0
-    facts.kitty_waits = not has_taker and unseen_kitty > 0 and seen.rules.kitty_to == _TO_FIRST
+    facts.kitty_waits = facts.kitty_taker == 0 and unseen_kitty > 0 and seen.rules.kitty_to == _TO_FIRST
     each = facts.points_out / max(facts.cards_out, 1)
     facts.pot = board.trick_points + board.pile_points
     if facts.kitty_waits:
@@ -263,10 +260,7 @@ def _look_for_moons(seen: Any, weights: Any, facts: Any) -> None:
             facts.rival = row
     facts.others_have_points = num_with_points
     kitty = 1.0  # chance that a kitty which another seat took holds no point (R18, R21)
-    taker = 0
-    for row in range(facts.num_players):
-        if seen.seats[row].has_kitty:
-            taker = row + 1
+    taker = facts.kitty_taker
     if taker > 0 and seen.kitty_cards[0] == 0:
         for _ in range(seen.rules.kitty_size):
             kitty *= 1.0 - min(1.0, (facts.suits_out[HEARTS] + facts.queens_out) / max(facts.cards_out, 1))
@@ -286,9 +280,3 @@ def _look_for_moons(seen: Any, weights: Any, facts: Any) -> None:
     if taker > 0 and taker != facts.rival + 1:
         chance *= kitty
     facts.rival_price = min(chance, 1.0) * (POINTS_IN_ALL + seen.rules.moon_points) / facts.num_players
-
-
-@kernel
-def points_of(face: int) -> int:
-    """Return the points of a face (R4)."""
-    return FACE_POINTS[face]  # type: ignore[no-any-return]

@@ -14,8 +14,8 @@ from chearts_env import Game, Rules
 from chearts_env.arena import deal_seeds
 from chearts_env.observation import field_values
 from training import pool
-from training.chunks import ChunkedRun
-from training.pool import PoolPlan, PoolWork, pool_names
+from training.chunks import ChunkedRun, ChunkWork
+from training.pool import PoolPlan, pool_names
 from training.pool_report import row_of, text_of
 from training.pool_tables import PoolTables, drawn_seats, play_tables
 from training.workers import Workers
@@ -204,9 +204,11 @@ def test_order_of_names_changes_nothing():
 def planted(beats):
     """A stand-in for play: `beats[a][b]` is what a seat of policy a saves for each seat of policy b at its table."""
 
-    def play(work: PoolWork) -> PoolTables:
-        generator = np.random.default_rng([work.plan.seed, 8, work.deals.start])
-        seats = drawn_seats(work.plan.seed, work.deals, len(beats), work.size)
+    def play(work: ChunkWork[PoolTables]) -> PoolTables:
+        plan = work.plan
+        assert isinstance(plan, PoolPlan)
+        generator = np.random.default_rng([plan.seed, 8, work.deals.start])
+        seats = drawn_seats(plan.seed, work.deals, len(beats), work.size)
         counts = (seats[..., None] == np.arange(len(beats))).sum(axis=2)
         saved = np.einsum("dtp,dtnp->dtn", counts, np.asarray(beats, float)[seats])
         points = np.rint(8 - saved + generator.normal(0, 4, seats.shape)).astype(int)

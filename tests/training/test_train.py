@@ -19,6 +19,7 @@ from chearts_env import Rules
 from chearts_env.arena import play_match
 from training import evaluate, train
 from training.checkpoint import FOLDER, latest_checkpoint, load_checkpoint
+from training.command import INTERRUPTED
 from training.policy import NetworkPolicy, policy_named
 from training.run_folder import METRICS
 
@@ -115,7 +116,7 @@ def test_interrupted_run_is_usable_and_resumed_ends_like_one_that_was_not(finish
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     run = only_run(tmp_path)
-    assert process.returncode == train.INTERRUPTED, said
+    assert process.returncode == INTERRUPTED, said
     assert f"python -m training.train --resume {run}" in said
     assert isinstance(NetworkPolicy.load(run, torch.float32), NetworkPolicy)
     assert train.main([str(tmp_path / "tiny.yaml"), "--resume", "--runs", str(tmp_path / "runs")]) == 0
