@@ -14,6 +14,7 @@ import pytest
 
 from chearts_env.observation import field_values
 from training import evaluate
+from training.command import INTERRUPTED
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["--challenger", "low_card", "--field", "random_legal"]
@@ -122,7 +123,7 @@ def test_report_is_a_page_of_the_rows_and_plays_the_same_match(tmp_path, capsys)
         ([*NAMES, "--json", "."], "it is a folder"),
         (
             ["--challenger", f"{__name__}:Cheat", "--field", "low_card", "--seats", "6", "--deals", "2"],
-            "challenger Cheat in seat 5 chose action 2 (4C), which its mask excludes",
+            "challenger Cheat in seat 5 chose action 0 (2C), which its mask excludes",
         ),
     ],
 )
@@ -176,7 +177,7 @@ def test_interrupted_evaluation_prints_and_writes_what_is_finished(tmp_path, num
         os.killpg(process.pid, signal.SIGINT)
         said, _ = process.communicate(timeout=60)
     complaints = (tmp_path / "stderr").read_text()
-    assert process.returncode == evaluate.INTERRUPTED
+    assert process.returncode == INTERRUPTED
     assert "interrupted: this is what is finished" in complaints
     assert "Traceback" not in complaints
     finished, begun = json.loads(file.read_text("utf-8"))
@@ -217,7 +218,7 @@ def test_evaluation_interrupted_before_anything_is_finished_writes_nothing(tmp_p
         time.sleep(0.3)  # into their imports
         os.killpg(process.pid, signal.SIGINT)
         said, _ = process.communicate(timeout=60)
-    assert process.returncode == evaluate.INTERRUPTED
+    assert process.returncode == INTERRUPTED
     assert "nothing is finished" in log.read_text()
     assert "Traceback" not in log.read_text()
     assert not said
