@@ -70,9 +70,9 @@ def make_labels(chunk: Chunk, network: Chooser | None) -> Labels:
     first = chunk.number * settings.tables  # so that chunks of few tables deal all rules in turn, too
     rules = [chunk.rules[(first + place) % len(chunk.rules)] for place in range(settings.tables)]
     tables = new_tables(rules, single_hand=True)
-    begin_all(tables, _draw_seeds(rng, len(tables)))
+    begin_all(tables, draw_seeds(rng, len(tables)))
     players = _draw_players(rng, tables, settings, with_network=network is not None)
-    noted, sources = _note_decisions(tables, players, _draw_seeds(rng, len(tables)), settings, network)
+    noted, sources = _note_decisions(tables, players, draw_seeds(rng, len(tables)), settings, network)
     observations, _ = seen_by_movers(noted, np.arange(len(noted)))
     labels = np.zeros(len(noted), LABEL)
     labels["observation"] = observations
@@ -87,7 +87,7 @@ def _values(
     settings: LabelsConfig,
     network: Chooser | None,
 ) -> npt.NDArray[np.float32]:
-    seeds = _draw_seeds(rng, len(noted))
+    seeds = draw_seeds(rng, len(noted))
     by_network = np.zeros(len(noted), np.bool_)
     if network is not None:
         by_network = rng.random(len(noted)) < settings.network_playouts
@@ -106,7 +106,8 @@ def _values(
     return values
 
 
-def _draw_seeds(rng: np.random.Generator, count: int) -> npt.NDArray[np.uint64]:
+def draw_seeds(rng: np.random.Generator, count: int) -> npt.NDArray[np.uint64]:
+    """Return seeds, or keys, of so many tables, (count,)."""
     return rng.integers(0, 2**63, count, np.uint64)
 
 
@@ -115,7 +116,7 @@ def _draw_players(
 ) -> npt.NDArray[np.int8]:
     """Return who plays each seat, (B, 11): compiled players, and the network where there is one.
 
-    With a network, tables range from one seat of it to all; `self_play` of them are all the network's.
+    With a network, `self_play` of the tables are all the network's, and it has one seat at the others.
     """
     count = len(tables)
     # What a seat has seen played tells it at which kind of table it sits.
@@ -125,7 +126,6 @@ def _draw_players(
         players[rng.random(players.shape) >= share] = RANDOM_LEGAL
     if with_network:
         num_players = tables["options"]["num_players"].astype(np.int64)
-        players[rng.random(players.shape) < rng.random((count, 1))] = NETWORK
         players[np.arange(count), rng.integers(0, num_players)] = NETWORK
         players[rng.random(count) < settings.self_play] = NETWORK
     return players
