@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chearts_env import Game, Rules
-from chearts_env.seating import Played, RowGenerator, play_seated, sub_keys
+from chearts_env.seating import Played, RowGenerator, play_seated, sub_keys, table_keys
 
 RULES = Rules(6, first_dealer=0)
 
@@ -166,3 +166,12 @@ def test_arguments_that_do_not_fit_together_are_refused(games, seats, keys, mess
     """ValueError, for the user, before anything is played."""
     with pytest.raises(ValueError, match=message):
         play_seated(games, [First()], seats, keys)
+
+
+def test_every_table_of_every_deal_has_luck_of_its_own() -> None:
+    """Streams of players: seed, stream, deal and table each make another key, and deals keep theirs in any stretch."""
+    keys = table_keys(3, 1, range(50), 8)
+    assert len(set(keys.tolist())) == 400
+    others = np.concatenate([table_keys(4, 1, range(50), 8), table_keys(3, 2, range(50), 8)])
+    assert not np.isin(keys, others).any()
+    assert (table_keys(3, 1, range(20, 50), 8) == keys[160:]).all()
