@@ -153,7 +153,8 @@ def ratios_of(subjects: Sequence[Subject], beside: dict[str, str]) -> list[dict[
     ]
 
 
-def _cpu_model() -> str:
+def cpu_model() -> str:
+    """Return the name of this machine's processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
@@ -260,7 +261,7 @@ def main(given: Sequence[str] | None = None) -> None:
     report = {
         "format": FORMAT,
         "date": started,
-        "machine": {"cpu": _cpu_model(), "cores": os.cpu_count(), "system": platform.platform()},
+        "machine": {"cpu": cpu_model(), "cores": os.cpu_count(), "system": platform.platform()},
         "versions": _versions(packages),
         "settings": {
             name: getattr(arguments, name) for name in ("seats", "tables", "threads", "seconds", "repetitions")

@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from chearts_env.bench import cpu_model
 from training.checkpoint import write_whole
 from training.page import facts, figure, folded, frame, interval, points, signed
 from training.plots import Picture, advantage_picture, distribution_picture, parts_picture, tricks_picture
@@ -79,13 +80,7 @@ def write(folder: Path, rows: Sequence[Row], details: Sequence[Detail], command:
 
 def machine() -> str:
     """Return the machine in words: processor, cores, system."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    processor = models[0] if models else platform.processor() or platform.machine()
-    return f"{processor}, {os.cpu_count()} cores, {platform.platform()}"
+    return f"{cpu_model()}, {os.cpu_count()} cores, {platform.platform()}"
 
 
 def _pictures_of(key: str, detail: Detail) -> dict[str, Picture]:
