@@ -83,15 +83,17 @@ def _words_of_play(seen: np.record, facts: np.record, item: np.record, face: int
         parts.append(f"the trick is set aside with {item.pot:.1f} points")
     elif item.set_aside > 0.005:
         parts.append(f"set aside with {100 * item.set_aside:.0f} %")
-    for price, what in (
-        (-item.stops, "may stop a moon"),
-        (item.taken - item.wins * item.pot, "for my own moon"),
-        (item.back, "for a pot that comes back"),
-        (item.tempo, "for the lead"),
-        (-item.shed, "for being rid of it"),
+    for price, if_cost, if_gain in (
+        (-item.stops, "as it may help a moon", "as it may stop a moon"),
+        (item.taken - item.wins * item.pot, "as it ends my own moon", "as it nears my own moon"),
+        (item.back, "for a pot that comes back", "for a pot that comes back"),
+        (item.tempo, "for the lead", "by the lead"),
+        (-item.shed, "as it guards other cards", "by being rid of it"),
     ):
-        if abs(price) >= _WORTH_SAYING:
-            parts.append(f"{price:+.1f} {what}")
+        if price >= _WORTH_SAYING:
+            parts.append(f"costs {price:.1f} {if_cost}")
+        elif price <= -_WORTH_SAYING:
+            parts.append(f"saves {-price:.1f} {if_gain}")
     return "; ".join(parts)
 
 

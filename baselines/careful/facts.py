@@ -73,7 +73,6 @@ FACTS: Final = np.dtype(
             ("twins", "f8", (NUM_SUITS,)),  # share of a suit's cards out whose twin is out too
             ("two_pairs", "i8"),  # 1 = two pairs set a trick aside (R15)
             ("my_points", "i8"),  # points I have taken face up
-            ("others_have_points", "i8"),
             ("rival", "i8"),  # the one other seat that has all points taken so far, -1 = none
             ("rival_price", "f8"),  # points it is worth to me that its moon is stopped
             ("moon_swing", "f8"),  # points that my own moon is worth above taking none (R21); 0 = there are no moons
@@ -250,7 +249,6 @@ def _look_for_moons(seen: Any, weights: Any, facts: Any) -> None:
     facts.rival = NO_RIVAL
     facts.rival_price = 0.0
     facts.moon_swing = 0.0
-    facts.others_have_points = 0
     if seen.rules.moon == _MOON_OFF:
         return
     num_with_points = 0
@@ -258,7 +256,6 @@ def _look_for_moons(seen: Any, weights: Any, facts: Any) -> None:
         if seen.seats[row].points_seen > 0:
             num_with_points += 1
             facts.rival = row
-    facts.others_have_points = num_with_points
     kitty = 1.0  # chance that a kitty which another seat took holds no point (R18, R21)
     taker = facts.kitty_taker
     if taker > 0 and seen.kitty_cards[0] == 0:

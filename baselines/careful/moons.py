@@ -8,8 +8,8 @@ from chearts_env.cards import POINTS_IN_ALL
 from chearts_env.compiled import kernel
 from chearts_env.table import ADD_MOON, SUBTRACT_MOON
 
-#: Points of a moon in percent of the usual target (R21, R23), which an observation does not show.
-_MOON_PERCENT: Final = 26 * 100 / 150
+#: The usual target (R23): an observation shows scores in percent of the target, which itself it does not show.
+_USUAL_TARGET: Final = 150
 #: Share of the points below which nobody thinks of a moon.
 _TOO_FAR: Final = 0.4
 
@@ -27,10 +27,11 @@ def price_of_points(facts: Any, weights: Any, points: float) -> float:
 def settle_moon(seen: Any, num_players: int) -> int:
     """Return the choice of a seat that has shot the moon (R21): add if that ends the game with me as its winner."""
     mine = seen.seats[0].score_percent
+    moon_percent = 100.0 * seen.rules.moon_points / _USUAL_TARGET
     ends = False
     is_lowest = True
     for row in range(1, num_players):
-        theirs = seen.seats[row].score_percent + _MOON_PERCENT
+        theirs = seen.seats[row].score_percent + moon_percent
         ends = ends or theirs >= 100
         is_lowest = is_lowest and mine < theirs
     return ADD_MOON if ends and is_lowest else SUBTRACT_MOON

@@ -264,7 +264,7 @@ def test_last_points_are_taken_when_all_others_are_mine():
     game = after_taking(0, LAST_POINTS, KING_OR_TWO)
     assert game.points_seen[0] == 50
     assert choice(game) == "KC"
-    assert "for my own moon" in words_of(game)["KC"]
+    assert "as it nears my own moon" in words_of(game)["KC"]
 
 
 def test_last_points_are_ducked_where_there_are_no_moons():

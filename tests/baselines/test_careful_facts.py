@@ -93,7 +93,6 @@ def facts_of_moons(seen: Knowledge) -> dict[str, Any]:
     is_rival = alone and seen.points_seen[others[0]] >= tuned_weights()["rival_from"]
     return {
         "my_points": seen.points_seen[0],
-        "others_have_points": len(others),
         "rival": others[0] if is_rival else -1,
     }
 
