@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 import chearts_env
+from baselines.careful.weights import flat_weights, weights_from_flat
 from chearts_env.observation import OBSERVATION_VERSION
 from training.config import Config
 from training.network import Network, refuse_other_observations
@@ -61,6 +62,7 @@ def save_checkpoint(folder: Path, network: Network, config: Config, step: int, *
         "rules": [rules.to_dict() for rules in config.rules()],
         "versions": versions(),
         **more,
+        **({} if network.constants is None else {"careful": flat_weights(network.constants[0])}),
         "config": config.to_dict(),
     }
     (beside / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
@@ -102,6 +104,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
     with _damage_refused(place):
         network = Network(**description["config"]["network"])
         network.load_state_dict(load_file(place / WEIGHTS))
+        if network.constants is not None:
+            network.constants[0] = weights_from_flat(description["careful"])
     return Checkpoint(network.eval(), description)
 
 

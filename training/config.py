@@ -39,10 +39,11 @@ _ABOVE_ZERO: Final = ("labels.plays", "fit.learning_rate", "fit.clip", "fit.poin
 
 @dataclass
 class NetworkConfig:
-    """The shape of the network."""
+    """The shape of the network, and what it is told beside the observation."""
 
     width: int = 256
     num_layers: int = 3
+    careful: bool = False  # what the rule player `careful` makes of each card goes in
 
 
 @dataclass
@@ -58,6 +59,8 @@ class LabelsConfig:
     plays: float = 4.0  # labelled decisions a hand: cards played
     passes: float = 0.8  # ... and cards passed
     player: str = "careful"  # the compiled player of the first round, and of playouts: or low_card, random_legal
+    tried: str = "all"  # actions played out: all, or the "promising" ones as far as `careful` can tell, and a few more
+    mixed: float = 1.0  # share of tables with seats that play worse than `player`, as many as chance has it
     playouts: int = 1  # of each action by compiled players, more only if they play by chance; a network: once
     explore: float = 0.12  # share of actions replaced by random ones on the way to a decision
     self_play: float = 0.4  # later rounds: share of tables with the network in all seats; the others have it in one

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from training.config import FitConfig
+from training.config import FitConfig, NetworkConfig
 from training.labels import Labels
-from training.network import Network
+from training.network import Network, rows_to_try
 from training.precision import faster_kind
 
 #: Rows of the trial that chooses the floating type and measures the speed.
@@ -34,22 +36,26 @@ class Progress:
     learning_rate: float = 0.0
 
 
-def new_network(width: int, num_layers: int, seed: int, round_number: int) -> Network:
+def new_network(shape: NetworkConfig, seed: int, round_number: int) -> Network:
     """Return a network with fresh weights that follow from the seed and the round."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(np.random.SeedSequence([seed, round_number]).generate_state(1)[0]))
-        return Network(width, num_layers)
+        return Network(**asdict(shape))
 
 
-def batch_loss(network: Network, observations: Tensor, values: Tensor, settings: FitConfig) -> tuple[Tensor, Tensor]:
-    """Return the mean squared error over allowed actions and the mean square of the targets, in the network's units.
+def batch_loss(
+    network: Network, inputs: tuple[Tensor, ...], values: Tensor, settings: FitConfig
+) -> tuple[Tensor, Tensor]:
+    """Return the mean squared error over actions tried and the mean square of the targets, in the network's units.
 
-    `values` (N, 54) are centred points, NaN where an action is not allowed.
+    `inputs` are those of the network, `values` (N, 54) points centred over the actions tried: NaN where an action is
+    not allowed, infinite where it was not tried. Only differences between actions are known, so only they count.
     """
-    masks = ~values.isnan()
-    targets = values.nan_to_num(0.0).clamp(-settings.clip, settings.clip) / settings.points_per_unit
-    worths = network(observations, masks.view(torch.int8)).float().masked_fill(~masks, 0.0)
-    count = masks.sum()
+    tried = values.isfinite()
+    targets = values.where(tried, 0.0).clamp(-settings.clip, settings.clip) / settings.points_per_unit
+    worths = network(*inputs).float().where(tried, 0.0)
+    worths = (worths - worths.sum(1, keepdim=True) / tried.sum(1, keepdim=True)).where(tried, 0.0)
+    count = tried.sum()
     return (worths - targets).square().sum() / count, targets.square().sum() / count
 
 
@@ -62,10 +68,10 @@ class Fitter:
         """Hold the trial, on a network of the same shape, and measure the speed."""
         self._settings = settings
         self.device = device
-        trial = Network(network.width, network.num_layers).to(device)
+        trial = network.fresh().to(device)
         optimizer = torch.optim.AdamW(trial.parameters(), lr=0.0)
-        observations = torch.zeros((_TRIAL_ROWS, network.num_inputs), dtype=torch.int8, device=device)
-        values = torch.zeros((_TRIAL_ROWS, network.num_actions), device=device)
+        observations, masks = rows_to_try(_TRIAL_ROWS)
+        values = np.where(masks, np.float32(0.0), np.float32(np.nan))
         work = partial(self._step, trial, optimizer, observations, values)
         work(kind or torch.float32)  # the first call prepares
         self.kind = kind or faster_kind(work)
@@ -88,8 +94,7 @@ class Fitter:
         vectors = [weight for weight in network.parameters() if weight.ndim != 2]
         groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
-        observations = torch.from_numpy(labels["observation"])
-        values = torch.from_numpy(labels["values"])
+        observations, values = labels["observation"], labels["values"]
         batch_size = min(settings.batch_size, len(labels))
         num_batches = epochs * (len(labels) // batch_size)
         progress, began = Progress(), time.perf_counter()
@@ -101,13 +106,11 @@ class Fitter:
                 break
             if len(order) < batch_size:
                 order = rng.permutation(len(labels))
-            rows, order = torch.from_numpy(order[:batch_size]), order[batch_size:]
+            rows, order = order[:batch_size], order[batch_size:]
             progress.learning_rate = settings.learning_rate * (1 - progress.share)
             for group in optimizer.param_groups:
                 group["lr"] = progress.learning_rate
-            loss, variance = self._step(
-                network, optimizer, observations[rows].to(self.device), values[rows].to(self.device), self.kind
-            )
+            loss, variance = self._step(network, optimizer, observations[rows], values[rows], self.kind)
             progress.batches += 1
             progress.labels += batch_size
             weight = max(1 / progress.batches, 0.02)
@@ -121,14 +124,16 @@ class Fitter:
         self,
         network: Network,
         optimizer: torch.optim.Optimizer,
-        observations: Tensor,
-        values: Tensor,
+        observations: npt.NDArray[np.int8],
+        values: npt.NDArray[np.floating[Any]],
         kind: torch.dtype,
     ) -> tuple[float, float]:
+        inputs = network.inputs(observations, (~np.isnan(values)).view(np.int8))
+        targets = torch.from_numpy(values).to(self.device, torch.float32)
         # The constants of the expansion decide the type of its features; weights stay float32 and are cast as used.
         network.expansion.to(kind)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=kind == torch.bfloat16):
-            loss, variance = batch_loss(network, observations, values, self._settings)
+            loss, variance = batch_loss(network, inputs, targets, self._settings)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)

@@ -11,11 +11,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from baselines.careful.judgements import costs_of
+from baselines.careful.weights import new_weights
 from chearts_env.batch import begin_all
 from chearts_env.compiled import kernel
 from chearts_env.deal import next_word, seed_stream
 from chearts_env.engine import step_table
-from chearts_env.observation import OBSERVATION_SIZE
+from chearts_env.observation import OBSERVATION_SIZE, field_values
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
 from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS, PHASES, PLAY, Tables, new_tables
 from training.config import LabelsConfig
@@ -31,7 +33,8 @@ from training.players import (
 )
 from training.playouts import Chooser, compiled_values, network_values, seen_by_movers, step_some
 
-#: What was seen at a decision, and the centred value of each action in points, NaN where it was not allowed.
+#: What was seen at a decision, and the centred value of each action in points: NaN where it was not allowed, infinite
+#: where it was not tried.
 LABEL: Final = np.dtype([("observation", "i1", (OBSERVATION_SIZE,)), ("values", "<f2", (NUM_ACTIONS,))])
 Labels = npt.NDArray[np.void]
 
@@ -41,6 +44,12 @@ _LABEL_STREAM: Final = 2
 _SENSIBLE: Final = {"careful": CAREFUL, "low_card": LOW_CARD, "random_legal": RANDOM_LEGAL}
 #: Room for noted decisions, per table; what does not fit is not noted.
 _ROOM_PER_TABLE: Final = 24
+#: Cards that `careful` holds to be worse than its choice by more than this many points are seldom worth a playout, nor
+#: are cards to give away behind the first few: what it says of them is true enough.
+_PROMISING_POINTS: Final = 1.5
+_PROMISING_PASSES: Final = 5
+#: Chance that another action is tried all the same, so that no error about any goes unseen.
+_TRIED_ANYWAY: Final = 0.15
 
 
 @dataclass(frozen=True)
@@ -73,16 +82,38 @@ def make_labels(chunk: Chunk, network: Chooser | None) -> Labels:
     begin_all(tables, draw_seeds(rng, len(tables)))
     players = _draw_players(rng, tables, settings, with_network=network is not None)
     noted, sources = _note_decisions(tables, players, draw_seeds(rng, len(tables)), settings, network)
-    observations, _ = seen_by_movers(noted, np.arange(len(noted)))
-    labels = np.zeros(len(noted), LABEL)
-    labels["observation"] = observations
-    labels["values"] = _values(noted, players[sources], rng, settings, network)
+    observations, masks = seen_by_movers(noted, np.arange(len(noted)))
+    tried = masks.astype(np.bool_)
+    if settings.tried == "promising":
+        tried = _promising(observations, masks, rng)
+    kept = tried.sum(axis=1) > 1
+    labels = np.zeros(kept.sum(), LABEL)
+    labels["observation"] = observations[kept]
+    labels["values"] = _values(noted[kept], players[sources[kept]], tried[kept], rng, settings, network)
     return labels
+
+
+def _promising(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    """Return which actions are worth a playout, (N, 54): those that may be best as `careful` says, and a few more."""
+    allowed = masks.astype(np.bool_)
+    costs = np.where(allowed, costs_of(observations, masks, new_weights()), np.inf)
+    phase = field_values(observations, "phase")
+    promising = costs <= costs.min(axis=1, keepdims=True) + _PROMISING_POINTS
+    ranks = costs.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
+    is_pass = phase[:, PASS] > 0
+    promising[is_pass] = ranks[is_pass] < _PROMISING_PASSES
+    promising |= rng.random(costs.shape) < _TRIED_ANYWAY
+    promising |= phase[:, MOON, None] > 0
+    chosen: npt.NDArray[np.bool_] = promising & allowed
+    return chosen
 
 
 def _values(
     noted: Tables,
     players: npt.NDArray[np.int8],
+    tried: npt.NDArray[np.bool_],
     rng: np.random.Generator,
     settings: LabelsConfig,
     network: Chooser | None,
@@ -100,9 +131,9 @@ def _values(
             continue
         if by_network[rows[0]] and network is not None:
             # Once each: these cost far more than compiled ones and vary less.
-            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, network)
+            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, tried[rows], network)
         else:
-            values[rows] = compiled_values(noted[rows], compiled[rows], seeds[rows], settings.playouts)
+            values[rows] = compiled_values(noted[rows], compiled[rows], seeds[rows], settings.playouts, tried[rows])
     return values
 
 
@@ -116,14 +147,17 @@ def _draw_players(
 ) -> npt.NDArray[np.int8]:
     """Return who plays each seat, (B, 11): compiled players, and the network where there is one.
 
-    With a network, `self_play` of the tables are all the network's, and it has one seat at the others.
+    `mixed` of the tables have seats that play worse than `player`. With a network, `self_play` of the tables are all
+    the network's, and it has one seat at the others.
     """
     count = len(tables)
-    # What a seat has seen played tells it at which kind of table it sits.
-    share = rng.random((count, 1))
     players = np.full((count, MAX_PLAYERS), _SENSIBLE[settings.player], np.int8)
-    if settings.player == "low_card":
-        players[rng.random(players.shape) >= share] = RANDOM_LEGAL
+    if settings.player != "random_legal":
+        # What a seat has seen played tells it at which kind of table it sits.
+        share = np.where(rng.random((count, 1)) < settings.mixed, rng.random((count, 1)), 1.0)
+        worse = [RANDOM_LEGAL] if settings.player == "low_card" else [LOW_CARD, RANDOM_LEGAL]
+        replaced = rng.random(players.shape) >= share
+        players[replaced] = rng.choice(np.array(worse, np.int8), players.shape)[replaced]
     if with_network:
         num_players = tables["options"]["num_players"].astype(np.int64)
         players[np.arange(count), rng.integers(0, num_players)] = NETWORK

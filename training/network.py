@@ -11,11 +11,16 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from baselines.careful.judgements import JUDGEMENTS, judgements
+from baselines.careful.weights import new_weights
+from chearts_env import Rules, VectorTables
 from chearts_env.cards import NUM_FACES, NUM_RANKS, NUM_SUITS
-from chearts_env.observation import FIELDS, OBSERVATION_SIZE, OBSERVATION_VERSION, SEAT_ENTRIES
+from chearts_env.observation import FIELDS, OBSERVATION_VERSION, SEAT_ENTRIES
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import NUM_ACTIONS
 
@@ -43,6 +48,12 @@ def refuse_other_observations(version: int) -> None:
             f"the network reads observations of version {BUILT_FOR_OBSERVATION}, and these are of version {version}: "
             "train anew with this version of chearts_env, or use the version that the checkpoint was made with"
         )
+
+
+def rows_to_try(count: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+    """Return observations (N, O) and masks (N, 54) of first decisions, to try how fast a network is."""
+    tables = VectorTables(Rules(MAX_PLAYERS), count, seed=0)
+    return tables.observations, tables.action_masks
 
 
 class Expansion(nn.Module):
@@ -144,27 +155,53 @@ class Expansion(nn.Module):
 
 
 class Network(nn.Module):
-    """A multilayer perceptron over the expanded observation, with a path from each card's own features to its worth."""
+    """A multilayer perceptron over the expanded observation, with a path from each card's own features to its worth.
 
-    def __init__(self, width: int = 256, num_layers: int = 3) -> None:
+    How each feature of a card counts on that path follows from the situation. With `careful`, what that rule player
+    makes of each card (`baselines.careful.judgements`) goes in too, so that learning starts from what it knows.
+    """
+
+    def __init__(self, width: int = 256, num_layers: int = 3, careful: bool = False) -> None:
         refuse_other_observations(OBSERVATION_VERSION)
         super().__init__()
-        self.width = width
-        self.num_layers = num_layers
+        self._shape = (width, num_layers, careful)
         self.expansion = Expansion()
-        self.num_inputs = OBSERVATION_SIZE
-        self.num_actions = NUM_ACTIONS
-        widths = [self.expansion.size, *[width] * num_layers]
+        #: The constants by which `careful` judges, kept with a checkpoint: it may be tuned anew meanwhile.
+        self.constants = new_weights() if careful else None
+        num_judgements = len(JUDGEMENTS) if careful else 0
+        widths = [self.expansion.size + NUM_FACES * num_judgements, *[width] * num_layers]
         layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())]
         self.body = nn.Sequential(*layers)
         self.head = nn.Linear(width, NUM_ACTIONS)
-        self.card_path = nn.Linear(_NUM_CARD_FEATURES, 1, bias=False)
+        self.card_path = nn.Linear(width, _NUM_CARD_FEATURES + num_judgements)
 
-    def forward(self, observations: Tensor, masks: Tensor) -> Tensor:
-        """Return the worth of each action, (N, 54), minus infinity where the mask, (N, 54) int8, excludes it."""
+    def fresh(self) -> Network:
+        """Return a network of the same shape and constants with weights of its own."""
+        network = Network(*self._shape)
+        network.constants = self.constants
+        return network
+
+    def inputs(self, observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]) -> tuple[Tensor, ...]:
+        """Return what `forward` takes for observations (N, O) and masks (N, 54), on the device of the weights."""
+        device = self.head.weight.device
+        parts = [torch.from_numpy(observations).to(device), torch.from_numpy(masks).to(device)]
+        if self.constants is not None:
+            parts.append(torch.from_numpy(judgements(observations, masks, self.constants)).to(device))
+        return tuple(parts)
+
+    def forward(self, observations: Tensor, masks: Tensor, judged: Tensor | None = None) -> Tensor:
+        """Return the worth of each action, (N, 54), minus infinity where the mask, (N, 54) int8, excludes it.
+
+        `judged` (N, 52, 8) are the judgements of `careful`, for a network that takes them. `inputs` makes all three.
+        """
         features, cards = self.expansion(observations, masks)
-        worth: Tensor = self.head(self.body(features))
-        by_card = self.card_path(cards).squeeze(2)
+        if judged is not None:
+            judged = judged.to(features.dtype)
+            features = torch.cat([features, judged.flatten(1)], dim=1)
+            cards = torch.cat([cards, judged], dim=2)
+        situation = self.body(features)
+        worth: Tensor = self.head(situation)
+        by_card = torch.einsum("nck,nk->nc", cards, self.card_path(situation).to(cards.dtype))
         worth = worth + nn.functional.pad(by_card, (0, NUM_ACTIONS - NUM_FACES))
         return worth.masked_fill(masks == 0, float("-inf"))
 

@@ -1,7 +1,7 @@
 """Action values by playing out: at a decision, every allowed action is tried and the same true deal played to its end.
 
 A value is the seat's points relative to the table's mean, negative so that more is better, averaged over a few playouts
-and centred over the allowed actions, which takes the luck of the deal out. Playouts of one decision share their chance:
+and centred over the actions tried, which takes the luck of the deal out. Playouts of one decision share their chance:
 playout k of every action draws from the same stream. The hidden cards decide what follows, but the players of a playout
 do not see them, so what a network learns from many such values is what an action is worth given what its seat knows.
 
@@ -26,6 +26,8 @@ from training.players import new_tools, play_on
 #: (N, O) observations, (N, 54) masks -> (N,) actions: a network that plays.
 Chooser = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], npt.NDArray[np.integer[Any]]]
 
+#: The value of an action that is allowed and was not tried. One that is not allowed has none: NaN.
+UNTRIED: Final = np.inf
 #: Rows that a network is asked about at once in playouts.
 NETWORK_ROWS: Final = 8192
 
@@ -47,7 +49,9 @@ def _worth(table: Any, seat: int, was_moon: bool) -> float:
 
 
 @kernel
-def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room: Any, tools: Any, values: Any) -> None:
+def _play_out_all(
+    tables: Any, players: Any, seeds: Any, tried: Any, num_playouts: int, room: Any, tools: Any, values: Any
+) -> None:
     # `room` is one table to play in: the decisions themselves stay as they are.
     stream = np.zeros(4, np.uint64)
     for row in range(tables.shape[0]):
@@ -55,6 +59,9 @@ def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room
         was_moon = tables[row].public.phase == MOON
         for action in range(NUM_ACTIONS):
             if not is_legal(tables[row], action):
+                continue
+            if not tried[row, action]:
+                values[row, action] = UNTRIED
                 continue
             total = 0.0
             for playout in range(num_playouts):
@@ -67,23 +74,34 @@ def _play_out_all(tables: Any, players: Any, seeds: Any, num_playouts: int, room
 
 
 def compiled_values(
-    tables: Tables, players: npt.NDArray[np.int8], seeds: npt.NDArray[np.uint64], num_playouts: int
+    tables: Tables,
+    players: npt.NDArray[np.int8],
+    seeds: npt.NDArray[np.uint64],
+    num_playouts: int,
+    tried: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.float32]:
     """Return centred action values, (N, 54) float32, NaN where an action is not allowed.
 
     `tables` (N,) stand at decisions and stay as they are; `players` (N, 11) int8 says who plays each seat
-    out, compiled players only; `seeds` (N,) start the playouts' streams.
+    out, compiled players only; `seeds` (N,) start the playouts' streams; `tried` (N, 54) says which of the allowed
+    actions are played out, the others are `UNTRIED`.
     """
     values = np.full((len(tables), NUM_ACTIONS), np.nan, np.float32)
-    _play_out_all(tables, players, seeds, num_playouts, tables[:1].copy(), new_tools(), values)
+    _play_out_all(tables, players, seeds, tried, num_playouts, tables[:1].copy(), new_tools(), values)
     return centred(values)
 
 
 def network_values(
-    tables: Tables, players: npt.NDArray[np.int8], seeds: npt.NDArray[np.uint64], num_playouts: int, network: Chooser
+    tables: Tables,
+    players: npt.NDArray[np.int8],
+    seeds: npt.NDArray[np.uint64],
+    num_playouts: int,
+    tried: npt.NDArray[np.bool_],
+    network: Chooser,
 ) -> npt.NDArray[np.float32]:
     """Return what `compiled_values` does, with a network playing the seats that `players` gives to it."""
-    rows, actions, playouts = _expanded(tables, num_playouts)
+    _, masks = seen_by_movers(tables, np.arange(len(tables)))
+    rows, actions, playouts = _expanded(masks.astype(np.bool_) & tried, num_playouts)
     values = np.zeros((len(tables), NUM_ACTIONS), np.float64)
     for start in range(0, len(rows), NETWORK_ROWS):
         part = slice(start, start + NETWORK_ROWS)
@@ -94,15 +112,15 @@ def network_values(
         worths = np.empty(len(room))
         _write_worths(tables, rows[part], room, worths)
         np.add.at(values, (rows[part], actions[part]), worths)
-    allowed = np.zeros((len(tables), NUM_ACTIONS), np.bool_)
-    allowed[rows, actions] = True
-    return centred(np.where(allowed, values / num_playouts, np.nan).astype(np.float32))
+    values = np.where(tried, values / num_playouts, UNTRIED)
+    return centred(np.where(masks, values, np.nan).astype(np.float32))
 
 
 def centred(values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return values less each row's mean over the allowed actions, those that are not NaN."""
-    means: npt.NDArray[np.float32] = np.nanmean(values, axis=1, keepdims=True)
-    return values - means
+    """Return values less each row's mean over the actions tried, those with a finite value."""
+    means = np.nanmean(np.where(np.isfinite(values), values, np.nan), axis=1, keepdims=True)
+    less: npt.NDArray[np.float32] = values - means
+    return less
 
 
 def finish_hands(
@@ -128,10 +146,11 @@ def seen_by_movers(tables: Tables, places: npt.NDArray[np.intp]) -> tuple[npt.ND
     return observations, masks
 
 
-def _expanded(tables: Tables, num_playouts: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.uint64]]:
+def _expanded(
+    tried: npt.NDArray[np.bool_], num_playouts: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.uint64]]:
     """Return row, action and playout number of every playout to be made."""
-    _, masks = seen_by_movers(tables, np.arange(len(tables)))
-    rows, actions = np.nonzero(masks)
+    rows, actions = np.nonzero(tried)
     playouts = np.tile(np.arange(num_playouts, dtype=np.uint64), len(rows))
     return np.repeat(rows, num_playouts), np.repeat(actions, num_playouts), playouts
 

@@ -12,7 +12,7 @@ import torch
 from baselines.names import policy_of
 from chearts_env.arena import Policy
 from training.checkpoint import checkpoint_place, load_checkpoint
-from training.network import Network
+from training.network import Network, rows_to_try
 from training.precision import faster_kind
 
 #: Rows computed at once; the expanded observations of more would not stay in a CPU's cache.
@@ -36,7 +36,7 @@ class NetworkPolicy:
         points_per_unit: float = 3.0,
     ) -> None:
         self._device = device or torch.device("cpu")
-        copy = Network(network.width, network.num_layers)
+        copy = network.fresh()
         copy.load_state_dict(network.state_dict())
         self._network = copy.to(self._device, kind).eval()
         self._scale = points_per_unit / temperature if temperature else None
@@ -74,15 +74,10 @@ class NetworkPolicy:
         with torch.inference_mode():
             for start in range(0, len(observations), _MOST_ROWS):
                 rows = slice(start, min(start + _MOST_ROWS, len(observations)))
-                answer = self._network(self._filled_up(observations[rows]), self._filled_up(action_masks[rows]))
+                filled = (_filled_up(observations[rows]), _filled_up(action_masks[rows]))
+                answer = self._network(*self._network.inputs(*filled))
                 worths[rows] = answer[: rows.stop - rows.start].float().cpu().numpy()
         return worths
-
-    def _filled_up(self, rows: npt.NDArray[np.int8]) -> torch.Tensor:
-        step = _ROWS_STEP if len(rows) <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
-        filled = np.zeros((-(-len(rows) // step) * step, rows.shape[1]), np.int8)
-        filled[: len(rows)] = rows
-        return torch.from_numpy(filled).to(self._device)
 
     def choose(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """Return the action worth most for each row, (N,): what playouts ask for."""
@@ -90,10 +85,15 @@ class NetworkPolicy:
         return best
 
 
+def _filled_up(rows: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Return the rows, the last one repeated up to the next size that batches have."""
+    step = _ROWS_STEP if len(rows) <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
+    return np.concatenate([rows, rows[-1:].repeat(-len(rows) % step, axis=0)])
+
+
 def faster_inference(network: Network) -> torch.dtype:
     """Return the floating type in which a network answers faster on this machine's CPU."""
-    observations = np.zeros((1024, network.num_inputs), np.int8)
-    masks = np.ones((1024, network.num_actions), np.int8)
+    observations, masks = rows_to_try(1024)
     policies: dict[torch.dtype, NetworkPolicy] = {}
 
     def answer(kind: torch.dtype) -> None:

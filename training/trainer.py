@@ -210,7 +210,7 @@ class Trainer:
         )  # fmt: skip
 
     def _fresh_network(self, number: int) -> Network:
-        return new_network(self._config.network.width, self._config.network.num_layers, self._config.seed, number)
+        return new_network(self._config.network, self._config.seed, number)
 
     def _save(self, network: Network, what: str) -> Path:
         return save_checkpoint(

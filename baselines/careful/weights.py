@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 #: How dangerous it is to keep a card: one such set for play and one for the pass.
 DANGER: Final = np.dtype(
@@ -74,6 +75,13 @@ _OF_SET_ASIDE: Final = ("knows_set_aside", "set_aside", "rival_moon")
 def tuned_weights() -> np.record:
     """Return the constants that `careful` plays by, a record of dtype `WEIGHTS`."""
     return weights_from_flat(json.loads(TUNED_FILE.read_text("utf-8"))["weights"])
+
+
+def new_weights() -> npt.NDArray[np.void]:
+    """Return the constants that `careful` plays by as kernels take them, (1,) of dtype `WEIGHTS`."""
+    weights = np.zeros(1, WEIGHTS)
+    weights[0] = tuned_weights()
+    return weights
 
 
 def weights_without_set_aside(weights: np.record | None = None) -> np.record:

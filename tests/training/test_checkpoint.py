@@ -22,7 +22,7 @@ class Killed(BaseException):
 
 def network(seed: int) -> Network:
     """A small network."""
-    return new_network(8, 1, seed, 0)
+    return new_network(NetworkConfig(8, 1), seed, 0)
 
 
 def same(first: Network, second: Network) -> bool:
@@ -45,7 +45,7 @@ def test_loaded_network_is_the_saved_one_and_its_json_says_what_it_is(tmp_path):
     description = json.loads((place / DESCRIPTION).read_text("utf-8"))
     assert description["step"] == 12
     assert description["observation_version"] == 1
-    assert description["config"]["network"] == {"width": 8, "num_layers": 1}
+    assert description["config"]["network"] == {"width": 8, "num_layers": 1, "careful": False}
     assert {rules["num_players"] for rules in description["rules"]} == set(range(6, 12))
     assert {rules["set_aside"] for rules in description["rules"]} == {"two_pairs", "no_live_card"}
     assert {"chearts_env", "torch", "numpy"} <= description["versions"].keys()
@@ -136,3 +136,15 @@ def test_checkpoint_whose_weights_do_not_fit_is_refused(tmp_path):
     (place / DESCRIPTION).write_text(json.dumps(description), "utf-8")
     with pytest.raises(ValueError, match="00000001 is damaged: "):
         load_checkpoint(place)
+
+
+def test_constants_of_careful_are_kept_with_a_network_that_takes_its_judgements(tmp_path):
+    """Tuned anew meanwhile, they would be other inputs than the network was fitted to."""
+    shape = NetworkConfig(8, 1, careful=True)
+    made = new_network(shape, 0, 0)
+    assert made.constants is not None
+    made.constants["leads_again"] = 7.5
+    loaded = load_checkpoint(save_checkpoint(tmp_path, made, Config(network=shape), 1))
+    assert loaded.network.constants == made.constants
+    assert loaded.network.fresh().constants == made.constants
+    assert "careful" not in load_checkpoint(save_checkpoint(tmp_path, network(0), CONFIG, 2)).description

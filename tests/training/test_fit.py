@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from training.config import FitConfig
+from training.config import FitConfig, NetworkConfig
 from training.fit import Fitter, batch_loss, new_network
 from training.labels import LABEL, Labels
 
@@ -23,18 +23,20 @@ def labels_that_favour(face: int, count: int = 512) -> Labels:
     return labels
 
 
-def test_loss_is_the_mean_square_over_allowed_actions_worked_out_by_hand():
-    """Targets 30 and -3 points: cut at 15, in units of 3 points 5 and -1; the network says 1 and 0."""
-    network = new_network(8, 1, 0, 0)
+def test_loss_is_the_mean_square_over_tried_actions_worked_out_by_hand():
+    """Targets 30 and -3 points: cut at 15, in units of 3 points 5 and -1; the network says ½ and -½, once centred."""
+    network = new_network(NetworkConfig(8, 1), 0, 0)
     with torch.no_grad():
         for weight in network.parameters():
             weight.zero_()
         network.head.bias[5] = 1.0
         network.head.bias[9] = 77.0  # of an action that is not allowed
+        network.head.bias[11] = 55.0  # of one that was not tried
     values = torch.full((1, 54), torch.nan)
-    values[0, 5], values[0, 6] = 30.0, -3.0
-    loss, variance = batch_loss(network, torch.zeros((1, 1024), dtype=torch.int8), values, FitConfig())
-    assert float(loss.detach()) == pytest.approx(((5 - 1) ** 2 + (-1 - 0) ** 2) / 2)
+    values[0, 5], values[0, 6], values[0, 11] = 30.0, -3.0, torch.inf
+    masks = (~values.isnan()).to(torch.int8)
+    loss, variance = batch_loss(network, (torch.zeros((1, 1024), dtype=torch.int8), masks), values, FitConfig())
+    assert float(loss.detach()) == pytest.approx(((5 - 0.5) ** 2 + (-1 + 0.5) ** 2) / 2)
     assert float(variance) == pytest.approx((25 + 1) / 2)
 
 
@@ -42,7 +44,7 @@ def test_loss_is_the_mean_square_over_allowed_actions_worked_out_by_hand():
 def test_fitted_network_prefers_what_its_labels_favour(kind):
     """In either floating type."""
     settings = FitConfig(batch_size=64, learning_rate=1e-2)
-    network = new_network(16, 1, 0, 0)
+    network = new_network(NetworkConfig(16, 1), 0, 0)
     labels = labels_that_favour(7)
     progress = Fitter(network, settings, CPU, kind).fit(network, labels, 8, np.random.default_rng(0), 1e9)
     observations = torch.from_numpy(labels["observation"].copy())
@@ -57,7 +59,7 @@ def test_same_seed_gives_the_same_weights_and_another_seed_others():
     settings = FitConfig(batch_size=64)
 
     def fitted(seed: int) -> torch.Tensor:
-        network = new_network(8, 1, seed, 0)
+        network = new_network(NetworkConfig(8, 1), seed, 0)
         fitter = Fitter(network, settings, CPU, torch.float32)
         fitter.fit(network, labels_that_favour(3), 2, np.random.default_rng(seed), 1e9)
         return network.head.weight.detach()
@@ -68,7 +70,7 @@ def test_same_seed_gives_the_same_weights_and_another_seed_others():
 
 def test_fit_ends_when_its_time_is_over():
     """A thousand epochs in half a second: it stops, and the learning rate has come down."""
-    network = new_network(8, 1, 0, 0)
+    network = new_network(NetworkConfig(8, 1), 0, 0)
     fitter = Fitter(network, FitConfig(batch_size=16), CPU, torch.float32)
     rates = []
     progress = fitter.fit(
@@ -86,7 +88,7 @@ def test_fit_ends_when_its_time_is_over():
 
 def test_trial_chooses_one_of_the_two_types_and_leaves_the_network_alone():
     """It measures on a copy."""
-    network = new_network(8, 1, 0, 0)
+    network = new_network(NetworkConfig(8, 1), 0, 0)
     before = network.head.weight.detach().clone()
     fitter = Fitter(network, FitConfig(), CPU)
     assert fitter.kind in (torch.float32, torch.bfloat16)

@@ -66,7 +66,7 @@ def test_rows_hold_what_other_tools_read(small_chunks):
 @pytest.mark.slow
 def test_workers_change_nothing(tmp_path):
     """1, 2 and 3 of them, a network at the table: bit for bit the same, however far ahead they were when it ended."""
-    save_checkpoint(tmp_path, new_network(32, 1, 5, 0), Config(network=NetworkConfig(32, 1)), 0)
+    save_checkpoint(tmp_path, new_network(NetworkConfig(32, 1), 5, 0), Config(network=NetworkConfig(32, 1)), 0)
     plan = MatchPlan(str(tmp_path / "00000000"), "random_legal", "card_page", (11, 6), 170, seed=2, until=0.5)
     first, second, third = (rows_of(plan, num_workers) for num_workers in (0, 2, 3))
     assert first == second == third
@@ -147,9 +147,8 @@ def test_watched_match_knows_where_the_points_of_both_came_from(small_chunks, sw
 def test_name_of_a_run_folder_is_settled_on_its_newest_checkpoint(tmp_path):
     """A run that goes on meanwhile gives no worker another network."""
     for step in (1, 2):
-        save_checkpoint(
-            tmp_path / "run" / "checkpoints", new_network(8, 1, 5, 0), Config(network=NetworkConfig(8, 1)), step
-        )
+        shape = NetworkConfig(8, 1)
+        save_checkpoint(tmp_path / "run" / "checkpoints", new_network(shape, 5, 0), Config(network=shape), step)
     settled = settled_name(str(tmp_path / "run"))
     assert settled == str(tmp_path / "run" / "checkpoints" / "00000002")
     assert settled_name(settled) == settled

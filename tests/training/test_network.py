@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from baselines.careful import Careful
 from chearts_env import Rules, VectorTables
 from chearts_env.observation import decode
 from training.network import Network, refuse_other_observations
@@ -126,3 +127,31 @@ def test_observations_of_another_version_are_refused(monkeypatch):
     monkeypatch.setattr("training.network.OBSERVATION_VERSION", 2)
     with pytest.raises(ValueError, match="these are of version 2"):
         Network(8, 1)
+
+
+def test_network_that_takes_judgements_can_play_as_careful_does():
+    """With the weight of each card's cost alone, minus one: what `careful` holds to be cheapest is worth most."""
+    network = Network(8, 1, careful=True)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.zero_()
+        network.card_path.bias[5] = -1.0  # the cost follows the five features of the expansion
+    for steps in (0, 30, 70):
+        tables = tables_at_step(steps)
+        chosen = NetworkPolicy(network).act(tables.observations, tables.action_masks, np.random.default_rng(0))
+        assert (chosen == Careful().act(tables.observations, tables.action_masks, np.random.default_rng(0))).all()
+
+
+def test_features_of_a_card_count_by_the_situation():
+    """The weights of the path are an output of the network, one for each feature of a card."""
+    network = Network(8, 1)
+    with torch.no_grad():
+        for weight in network.parameters():
+            weight.zero_()
+        network.body[0].bias.fill_(1.0)  # type: ignore[operator]
+        network.card_path.weight[4] = 0.5  # 8 times: the lower cards out, in eighths
+    tables = tables_at_step(20)
+    worths = network(*network.inputs(tables.observations, tables.action_masks)).detach().numpy()
+    _, cards = network.expansion(*tensors(tables))
+    allowed = tables.action_masks[:, :52] > 0
+    np.testing.assert_allclose(worths[:, :52][allowed], 4 * cards[:, :, 4].numpy()[allowed], rtol=1e-5)

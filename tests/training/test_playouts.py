@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 from baselines.careful import Careful
+from baselines.careful.judgements import costs_of
+from baselines.careful.weights import new_weights
 from baselines.low_card import LowCard
 from baselines.random_legal import RandomLegal
 from chearts_env import Game, Rules
 from chearts_env.deal import seed_stream
 from chearts_env.observation import field_values
-from chearts_env.table import MOON
+from chearts_env.table import MOON, PASS, PLAY
 from training.config import LabelsConfig
 from training.labels import Chunk, make_labels, rules_to_deal
 from training.players import CAREFUL, LOW_CARD, NETWORK, RANDOM_LEGAL, choose, choose_any, new_tools, num_choices
-from training.playouts import centred, compiled_values, network_values
+from training.playouts import UNTRIED, centred, compiled_values, network_values
 
 ALL_RULES = [preset(size) for preset in (Rules.card_page, Rules.classic, Rules.bicycle) for size in range(6, 12)]
 
@@ -98,7 +100,7 @@ def test_values_are_those_of_a_slow_replay_through_game(rules):
     players = np.full((6, 11), LOW_CARD, np.int8)
     before = stacked(games)
     tables = before.copy()
-    values = compiled_values(tables, players, np.arange(6, dtype=np.uint64), num_playouts=2)
+    values = compiled_values(tables, players, np.arange(6, dtype=np.uint64), 2, everything(6))
     assert tables.tobytes() == before.tobytes()
     np.testing.assert_allclose(values, [slow_values(game) for game in games], atol=1e-4)
 
@@ -114,9 +116,9 @@ def test_network_that_plays_the_low_card_gives_the_values_of_the_low_card():
     def network(observations, masks):
         return LowCard().act(observations, masks, rng)
 
-    compiled = compiled_values(stacked(games), low, seeds, num_playouts=1)
+    compiled = compiled_values(stacked(games), low, seeds, 1, everything(len(games)))
     for players in (mixed, np.full_like(low, NETWORK)):
-        values = network_values(stacked(games), players, seeds, 2, network)
+        values = network_values(stacked(games), players, seeds, 2, everything(len(games)), network)
         np.testing.assert_allclose(values, compiled, atol=1e-4)
 
 
@@ -126,16 +128,63 @@ def test_random_playouts_share_their_chance_and_follow_from_their_seed():
     players = np.full((8, 11), RANDOM_LEGAL, np.int8)
     seeds = np.arange(8, dtype=np.uint64)
     first, again, other = (
-        compiled_values(stacked(games), players, chosen, 3) for chosen in (seeds, seeds, seeds + np.uint64(99))
+        compiled_values(stacked(games), players, chosen, 3, everything(8))
+        for chosen in (seeds, seeds, seeds + np.uint64(99))
     )
     np.testing.assert_array_equal(first, again)
     assert not np.allclose(first, other, equal_nan=True)
 
 
 def test_centred_values_have_mean_zero_over_allowed_actions():
-    """NaN marks what is not allowed and takes no part."""
-    values = np.array([[1, np.nan, 3], [np.nan, 5, 6]], np.float32)
-    np.testing.assert_array_equal(centred(values), [[-1, np.nan, 1], [np.nan, -0.5, 0.5]])
+    """NaN marks what is not allowed, infinity what was not tried, and neither takes part."""
+    values = np.array([[1, np.nan, 3], [UNTRIED, 5, 6]], np.float32)
+    np.testing.assert_array_equal(centred(values), [[-1, np.nan, 1], [UNTRIED, -0.5, 0.5]])
+
+
+@pytest.mark.parametrize("by_network", [False, True])
+def test_actions_not_tried_are_told_from_those_not_allowed(by_network):
+    """The values of the others differ by a constant alone: the mean is that of what was tried."""
+    games = [decision(rules, seed) for seed, rules in enumerate(ALL_RULES)]
+    seeds, low = np.arange(len(games), dtype=np.uint64), np.full((len(games), 11), LOW_CARD, np.int8)
+    whole = compiled_values(stacked(games), low, seeds, 1, everything(len(games)))
+    tried = np.random.default_rng(0).random(whole.shape) < 0.6
+    tried[np.arange(len(games)), np.isfinite(whole).argmax(axis=1)] = True
+    if by_network:
+
+        def network(observations, masks):
+            return LowCard().act(observations, masks, np.random.default_rng(0))
+
+        values = network_values(stacked(games), np.full_like(low, NETWORK), seeds, 1, tried, network)
+    else:
+        values = compiled_values(stacked(games), low, seeds, 1, tried)
+    np.testing.assert_array_equal(np.isnan(values), np.isnan(whole))
+    np.testing.assert_array_equal(values == UNTRIED, ~np.isnan(whole) & ~tried)
+    differences = np.where(np.isfinite(values), values - whole, np.nan)
+    assert (np.nanmax(differences, axis=1) - np.nanmin(differences, axis=1)).max() < 1e-4
+
+
+def test_promising_actions_are_the_best_ones_of_careful_and_some_others():
+    """At play those within 1.5 points of its choice, five cards to give away, both ways of a moon; and chance ones."""
+    labels = make_labels(Chunk(1, 0, 0, tuple(ALL_RULES[:12]), settings(tables=96, tried="promising")), None)
+    values, observations = labels["values"].astype(np.float32), np.ascontiguousarray(labels["observation"])
+    allowed = ~np.isnan(values)
+    costs = np.where(allowed, costs_of(observations, allowed.view(np.int8), new_weights()), np.inf)
+    is_play = field_values(observations, "phase")[:, PLAY] > 0
+    near = (costs <= costs.min(axis=1, keepdims=True) + 1.5) & allowed
+    assert np.isfinite(values)[is_play][near[is_play]].all()
+    is_pass = field_values(observations, "phase")[:, PASS] > 0
+    two_best = np.take_along_axis(values, costs.argsort(axis=1)[:, :2], axis=1)
+    assert np.isfinite(two_best)[is_pass].all()
+    others = (is_play[:, None] & allowed & ~near).sum()
+    tried_anyway = (is_play[:, None] & np.isfinite(values) & ~near).sum()
+    assert 0 < tried_anyway < 0.5 * others
+    assert (np.isfinite(values).sum(axis=1) >= 2).all()
+    assert np.abs(np.nanmean(np.where(np.isfinite(values), values, np.nan), axis=1)).max() < 0.05
+
+
+def everything(count: int) -> np.ndarray:
+    """Every action of so many decisions is tried."""
+    return np.ones((count, 54), np.bool_)
 
 
 def settings(**changes) -> LabelsConfig:
