@@ -29,12 +29,25 @@ _LEAST: Final = {
     "fit.epochs_between": 1,
     "fit.batch_size": 1,
     "fit.weight_decay": 0,
+    "ppo.iterations": 0,
+    "ppo.hands": 1,
+    "ppo.epochs": 1,
+    "ppo.batch_size": 1,
+    "ppo.last_learning_rate": 0,
+    "ppo.entropy": 0,
+    "ppo.last_entropy": 0,
+    "ppo.anchor": 0,
+    "ppo.warm_up": 0,
+    "ppo.num_snapshots": 1,
     "evaluation.deals": 2,  # an interval needs two
     "evaluation.early_deals": 2,
     "evaluation.seed": 0,
     "evaluation.early_seed": 0,
 }
-_ABOVE_ZERO: Final = ("labels.plays", "fit.learning_rate", "fit.clip", "fit.points_per_unit")
+_ABOVE_ZERO: Final = (
+    "labels.plays", "fit.learning_rate", "fit.clip", "fit.points_per_unit", "ppo.learning_rate", "ppo.clip",
+    "ppo.logit_scale", "ppo.seconds",
+)  # fmt: skip
 
 
 @dataclass
@@ -82,6 +95,31 @@ class FitConfig:
 
 
 @dataclass
+class PpoConfig:
+    """Self-play after the last round of labels, by proximal policy optimisation."""
+
+    iterations: int = 0  # 0 = this stage is left out
+    seconds: float = 3600.0  # iterations are cut to keep to it
+    hands: int = 768  # dealt for one iteration
+    epochs: int = 1
+    batch_size: int = 2048
+    learning_rate: float = 4e-4  # at the start
+    last_learning_rate: float = 2e-5
+    clip: float = 0.2
+    entropy: float = 0.01  # price of a nat less, at the start
+    last_entropy: float = 0.001
+    anchor: float = 0.02  # price of a nat away from a slow average of the weights
+    anchor_decay: float = 0.99
+    trace: float = 0.95  # lambda of the advantages
+    warm_up: int = 5  # iterations at the start in which the critic alone learns
+    logit_scale: float = 4.0  # an action is drawn by the softmax of this times the network's output
+    critic_sees_all: bool = True  # the critic is shown all hands, in training only
+    careful: float = 0.3  # share of tables with seats of `careful`
+    snapshots: float = 0.2  # ... with seats of earlier networks of the run; at the others it plays itself
+    num_snapshots: int = 10  # the latest of them that are kept, one each twentieth of the way
+
+
+@dataclass
 class EvaluationConfig:
     """The matches: early ones after each round, on deals that stay the same, and the reported ones on other deals."""
 
@@ -101,7 +139,7 @@ class Config:
     seed: int = 1
     sizes: list[int] = field(default_factory=lambda: list(range(MIN_PLAYERS, MAX_PLAYERS + 1)))
     presets: list[str] = field(default_factory=lambda: ["card_page", "classic"])
-    seconds: float = 300.0  # of training, the reported matches not counted; labels and epochs are cut to keep to it
+    seconds: float = 300.0  # of rounds of labels and fits; labels and epochs are cut to keep to it
     workers: int = 2  # processes that make labels; 0 = this one
     device: str = "auto"  # "cpu", "cuda" or "auto"
     precision: str = "auto"  # "float32", "bfloat16" or "auto": what a one-second trial shows to be faster
@@ -109,6 +147,7 @@ class Config:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     labels: LabelsConfig = field(default_factory=LabelsConfig)
     fit: FitConfig = field(default_factory=FitConfig)
+    ppo: PpoConfig = field(default_factory=PpoConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
     def __post_init__(self) -> None:
@@ -122,10 +161,12 @@ class Config:
         _refuse(self.workers < 0, "workers", self.workers, "0 or more")
         _refuse(self.seconds <= 0, "seconds", self.seconds, "above 0")
         counts = self.labels.counts
-        _refuse(not counts or min(counts) < 1, "labels.counts", counts, "one number above 0 for each round")
+        _refuse(any(count < 1 for count in counts), "labels.counts", counts, "one number above 0 for each round")
+        _refuse(not counts and not self.ppo.iterations, "labels.counts", counts, "not empty, or ppo.iterations above 0")
         players = ("careful", "low_card", "random_legal")
         _refuse(self.labels.player not in players, "labels.player", self.labels.player, " or ".join(players))
-        for name in ("explore", "self_play", "network_playouts"):
+        _refuse(self.labels.tried not in ("all", "promising"), "labels.tried", self.labels.tried, "all or promising")
+        for name in ("explore", "self_play", "network_playouts", "mixed"):
             share = getattr(self.labels, name)
             _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")
         _refuse(not self.seconds < math.inf, "seconds", self.seconds, "a finite number")
@@ -135,7 +176,15 @@ class Config:
         )
         opponents = self.evaluation.opponents
         _refuse(not opponents, "evaluation.opponents", opponents, "at least one name")
-        sections = {"network": self.network, "labels": self.labels, "fit": self.fit, "evaluation": self.evaluation}
+        for name in ("careful", "snapshots", "trace", "anchor_decay"):
+            share = getattr(self.ppo, name)
+            _refuse(not 0 <= share <= 1, f"ppo.{name}", share, "within 0 … 1")
+        both = self.ppo.careful + self.ppo.snapshots
+        _refuse(both > 1, "ppo.careful + ppo.snapshots", both, "at most 1: they are shares of the same tables")
+        sections = {
+            "network": self.network, "labels": self.labels, "fit": self.fit, "ppo": self.ppo,
+            "evaluation": self.evaluation,
+        }  # fmt: skip
         for key, least in _LEAST.items():
             section, _, name = key.partition(".")
             value = getattr(sections[section], name)
@@ -148,6 +197,12 @@ class Config:
     def rules(self) -> list[Rules]:
         """Return the rules of every preset and size that the run is about."""
         return [getattr(Rules, preset)(size) for preset in self.presets for size in self.sizes]
+
+    @property
+    def seconds_in_all(self) -> float:
+        """The most that all stages take, the reported matches not counted."""
+        by_labels = self.seconds if self.labels.counts else 0.0
+        return by_labels + (self.ppo.seconds if self.ppo.iterations else 0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain dictionaries."""

@@ -57,7 +57,7 @@ def rows_to_try(count: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]
 
 
 class Expansion(nn.Module):
-    """Observations (N, O) and masks (N, 54), both int8, to features (N, `size`) and per-card features (N, 52, 5).
+    """Observations (N, O) and masks (N, 54), both int8, to features (N, `size`), those of each card among them.
 
     Counts stay int8 for as long as they can: comparing bytes costs a fraction of comparing floats.
     """
@@ -85,8 +85,8 @@ class Expansion(nn.Module):
             # Not persistent: they are no weights, and a checkpoint holds weights only.
             self.register_buffer(name, constant, persistent=False)
 
-    def forward(self, observations: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return features and per-card features, both in the floating type of the module."""
+    def forward(self, observations: Tensor, masks: Tensor) -> Tensor:
+        """Return features in the floating type of the module."""
         kind = self.seat_scales.dtype
         seats = observations[:, : MAX_PLAYERS * SEAT_ENTRIES].view(-1, MAX_PLAYERS, SEAT_ENTRIES)
         hand, given, trick, pile = (_entries(observations, name) for name in ("hand", "given", "trick", "pile"))
@@ -101,7 +101,7 @@ class Expansion(nn.Module):
         best = (live * self.ranks.repeat(NUM_SUITS)).amax(1)
         cards = self._cards(observations, unseen, hand, single, best, kind) * legal[:, :, None]
         planes = (hand >= 1, hand == 2, unseen >= 1, unseen == 2, single, trick == 2, located, pile, legal)
-        features = torch.cat(
+        return torch.cat(
             [
                 torch.cat([plane.view(torch.int8) for plane in planes], dim=1).to(kind),
                 cards.flatten(1),
@@ -110,7 +110,12 @@ class Expansion(nn.Module):
             ],
             dim=1,
         )
-        return features, cards
+
+    @staticmethod
+    def cards_of(features: Tensor) -> Tensor:
+        """Return the five features of each card among all, (N, 52, 5)."""
+        first = (_NUM_PLANES - _NUM_CARD_FEATURES) * NUM_FACES
+        return features[:, first : _NUM_PLANES * NUM_FACES].view(-1, NUM_FACES, _NUM_CARD_FEATURES)
 
     def _located(self, observations: Tensor, seats: Tensor, given: Tensor, num_players: Tensor) -> Tensor:
         """Return the cards given away and not played yet: their place is known (R7)."""
@@ -169,7 +174,8 @@ class Network(nn.Module):
         #: The constants by which `careful` judges, kept with a checkpoint: it may be tuned anew meanwhile.
         self.constants = new_weights() if careful else None
         num_judgements = len(JUDGEMENTS) if careful else 0
-        widths = [self.expansion.size + NUM_FACES * num_judgements, *[width] * num_layers]
+        self.num_features = self.expansion.size + NUM_FACES * num_judgements
+        widths = [self.num_features, *[width] * num_layers]
         layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())]
         self.body = nn.Sequential(*layers)
         self.head = nn.Linear(width, NUM_ACTIONS)
@@ -194,14 +200,26 @@ class Network(nn.Module):
 
         `judged` (N, 52, 8) are the judgements of `careful`, for a network that takes them. `inputs` makes all three.
         """
-        features, cards = self.expansion(observations, masks)
-        if judged is not None:
-            judged = judged.to(features.dtype)
-            features = torch.cat([features, judged.flatten(1)], dim=1)
-            cards = torch.cat([cards, judged], dim=2)
+        return self.worths(self.expanded(observations, masks, judged), masks)
+
+    def expanded(self, observations: Tensor, masks: Tensor, judged: Tensor | None = None) -> Tensor:
+        """Return the features of what `forward` takes, (N, `num_features`): no weight takes part in them."""
+        features: Tensor = self.expansion(observations, masks)
+        if judged is None:
+            return features
+        return torch.cat([features, judged.flatten(1).to(features.dtype)], dim=1)
+
+    def worths(self, features: Tensor, masks: Tensor) -> Tensor:
+        """Return what `forward` does, given the features."""
         situation = self.body(features)
         worth: Tensor = self.head(situation)
-        by_card = torch.einsum("nck,nk->nc", cards, self.card_path(situation).to(cards.dtype))
+        weights = self.card_path(situation).to(features.dtype)
+        own, judged = weights[:, :_NUM_CARD_FEATURES], weights[:, _NUM_CARD_FEATURES:]
+        by_card = torch.einsum("nck,nk->nc", self.expansion.cards_of(features), own)
+        if self.constants is not None:
+            by_card = by_card + torch.einsum(
+                "nck,nk->nc", features[:, self.expansion.size :].view(-1, NUM_FACES, len(JUDGEMENTS)), judged
+            )
         worth = worth + nn.functional.pad(by_card, (0, NUM_ACTIONS - NUM_FACES))
         return worth.masked_fill(masks == 0, float("-inf"))
 

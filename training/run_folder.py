@@ -20,7 +20,8 @@ from training.labels import LABEL, Labels
 
 METRICS: Final = (
     "seconds", "round", "stage", "labels", "labels_per_second", "batches", "loss", "learning_rate", "seats", "rules",
-    "advantage", "low", "high",
+    "advantage", "low", "high", "decisions", "decisions_per_second", "share_playing", "foreseen", "critic_loss",
+    "ratio", "clipped", "entropy", "divergence",
 )  # fmt: skip
 _CONFIG: Final = "config.yaml"
 _STATE: Final = "state.json"
@@ -46,6 +47,7 @@ class RunFolder:
         self.config = read_config(path / _CONFIG)
         self.state = State(**json.loads((path / _STATE).read_text("utf-8")))
         self.checkpoints = path / FOLDER
+        self.self_play = path / "self_play.pt"
         self._labels = path / "labels"
 
     @property

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from tqdm import tqdm
 
-from training.checkpoint import latest_checkpoint, save_checkpoint
+from training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from training.fit import Fitter, Progress, new_network
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
@@ -22,9 +22,13 @@ from training.network import Network
 from training.policy import faster_inference
 from training.precision import KINDS, chosen_device, name_of
 from training.run_folder import Metrics, RunFolder
+from training.self_play import SelfPlay
 from training.workers import LabelWork, Player, Workers
 
 _FIT_STREAM: Final = 3
+#: So often self-play is saved, and plays early matches, on its way.
+_SAVES_IN_ALL: Final = 40
+_EARLY_IN_ALL: Final = 8
 #: Seconds between two lines of metrics while fitting.
 _METRICS_EVERY: Final = 2.0
 
@@ -57,13 +61,15 @@ class Trainer:
         try:
             with Workers(config.workers) as workers:
                 pool: list[Labels] = []
-                for number in range(len(config.labels.counts)):
+                for number in range(self._last_round):
                     pool.append(self._labels_of(number, sum(map(len, pool)), workers))
                     if number < len(state.checkpoints):
                         continue
                     self._fit(number, np.concatenate(pool))
-                    self._play_early(number, workers)
+                    self._play_early(number + 1, workers)
                     self._note_time()
+                if config.ppo.iterations:
+                    self._play_itself(workers)
                 self._report(workers)
         finally:
             self._metrics.close()
@@ -107,11 +113,14 @@ class Trainer:
         return self._config.seconds * sum(counts[: number + 1]) / sum(counts)
 
     def _epochs(self, number: int) -> int:
-        is_last = number + 1 == len(self._config.labels.counts)
+        is_last = number + 1 == self._last_round
         return self._config.fit.epochs if is_last else self._config.fit.epochs_between
 
-    def _bar(self, number: int, stage: str, total: int, unit: str) -> Any:
-        description = f"round {number + 1}/{len(self._config.labels.counts)} {stage}"
+    @property
+    def _last_round(self) -> int:
+        return len(self._config.labels.counts)
+
+    def _bar(self, description: str, total: int, unit: str) -> Any:
         # A log file gets a line every ten seconds, a person at a terminal ten a second.
         every = 0.1 if sys.stdout.isatty() else 10.0
         bar = tqdm(
@@ -121,8 +130,11 @@ class Trainer:
         self._tell(bar)
         return bar
 
+    def _title(self, number: int, stage: str) -> str:
+        return f"round {number + 1}/{self._last_round} {stage}"
+
     def _tell(self, bar: Any) -> None:
-        left = int(max(0.0, self._config.seconds - self._seconds()))
+        left = int(max(0.0, self._config.seconds_in_all - self._seconds()))
         told = f"saved a hand: {self._result}, at most {left // 60}:{left % 60:02d} of training left"
         bar.set_postfix_str(told, refresh=False)
 
@@ -134,7 +146,7 @@ class Trainer:
         closed_at = state.chunks[number] if number < len(state.chunks) else None
         parts: list[Labels] = []
         began, count = self._seconds(), 0
-        with self._bar(number, "labels", wanted, "labels") as bar:
+        with self._bar(self._title(number, "labels"), wanted, "labels") as bar:
             for labels in self._chunks(number, workers):
                 parts.append(labels)
                 count += len(labels)
@@ -185,7 +197,7 @@ class Trainer:
         self._fitting = network = self._fresh_network(number).to(self._fitter.device)
         step_before = self._state.step
         last_written = self._seconds()
-        with self._bar(number, "fit", epochs * len(labels), "decisions") as bar:
+        with self._bar(self._title(number, "fit"), epochs * len(labels), "decisions") as bar:
 
             def on_batch(progress: Progress) -> None:
                 nonlocal last_written
@@ -218,20 +230,48 @@ class Trainer:
             what=what, rounds=len(self._state.checkpoints), seconds=round(self._seconds(), 1),
         )  # fmt: skip
 
+    # Self-play
+
+    def _play_itself(self, workers: Workers) -> None:
+        """Improve the network of the last round by self-play; save it and play a few early matches on the way."""
+        config, state, folder = self._config, self._state, self._folder
+        start, first_step = self._fresh_network(0), 0
+        if state.checkpoints:
+            first_step = int(state.checkpoints[-1])
+            start = load_checkpoint(folder.checkpoints / state.checkpoints[-1]).network
+        stage = SelfPlay(config, start, self._fitter.device, (KINDS[self._kind], self._fitter.kind))
+        if folder.self_play.is_file():
+            stage.load(folder.self_play)
+        with self._bar("self-play", config.ppo.iterations, "updates") as bar:
+            bar.update(stage.iteration)
+            while stage.share < 1:
+                before = stage.share
+                told = stage.iterate()
+                state.step = first_step + stage.iteration
+                self._metrics.write(self._seconds(), self._last_round, "self-play", **told)
+                self._tell(bar)
+                bar.update()
+                if int(_SAVES_IN_ALL * stage.share) > int(_SAVES_IN_ALL * before):
+                    self._save(stage.policy, "self-play")
+                    stage.save(folder.self_play)
+                    self._note_time()
+                if int(_EARLY_IN_ALL * stage.share) > int(_EARLY_IN_ALL * before):
+                    self._play_early(self._last_round, workers)
+
     # Matches
 
-    def _play_early(self, number: int, workers: Workers) -> None:
+    def _play_early(self, round_number: int, workers: Workers) -> None:
         """Play a few matches on deals that are always the same and never those reported."""
         settings = self._config.evaluation
         rows = list(self._matches([settings.early_opponent], settings.early_deals, settings.early_seed, workers))
         for row in rows:
-            self._write_row(number + 1, "early", row)
+            self._write_row(round_number, "early", row)
         advantage = np.mean([row["advantage"] for row in rows])
         self._result = f"{advantage:+.2f} among {settings.early_opponent}"
 
     def _matches(self, opponents: list[str], deals: int, seed: int, workers: Workers) -> Iterator[Row]:
         config = self._config
-        player = Player(self._folder.checkpoints / self._state.checkpoints[-1], self._kind)
+        player = Player(latest_checkpoint(self._folder.path), self._kind)
         return workers.in_order(
             MatchWork(player, config.name, opponent, preset, size, deals, seed)
             for opponent in opponents
@@ -248,7 +288,7 @@ class Trainer:
         with tqdm(desc="matches", total=total, unit=" match", dynamic_ncols=True, file=sys.stdout) as bar:
             for row in self._matches(settings.opponents, settings.deals, settings.seed, workers):
                 rows.append(row)
-                self._write_row(len(config.labels.counts), "report", row)
+                self._write_row(self._last_round, "report", row)
                 bar.set_postfix_str(f"saved {row['advantage']:+.2f} among {row['field']} at {row['seats']} seats")
                 bar.update()
         text = f"one {config.name} among a field, points per hand; saved = the field's own minus the policy's\n\n"

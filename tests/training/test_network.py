@@ -33,7 +33,9 @@ def tensors(tables: VectorTables) -> tuple[torch.Tensor, torch.Tensor]:
 def test_features_are_what_the_decoder_knows(steps):
     """Hand, unseen, located; of each allowed card: winner now, cancelling, twin out, what is above and below it."""
     tables = tables_at_step(steps)
-    features, cards = (part.numpy() for part in Network(8, 1).expansion(*tensors(tables)))
+    expansion = Network(8, 1).expansion
+    made = expansion(*tensors(tables))
+    features, cards = made.numpy(), expansion.cards_of(made).numpy()
     planes = features[:, : 9 * 52].reshape(-1, 9, 52)
     for row, observation in enumerate(tables.observations):
         known = decode(observation)
@@ -69,7 +71,7 @@ def test_features_are_what_the_decoder_knows(steps):
 def test_features_have_the_size_the_first_layer_was_built_for():
     """One layout for all sizes."""
     expansion = Network(8, 1).expansion
-    assert expansion(*tensors(tables_at_step(40)))[0].shape[1] == expansion.size
+    assert expansion(*tensors(tables_at_step(40))).shape[1] == expansion.size
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
@@ -152,6 +154,6 @@ def test_features_of_a_card_count_by_the_situation():
         network.card_path.weight[4] = 0.5  # 8 times: the lower cards out, in eighths
     tables = tables_at_step(20)
     worths = network(*network.inputs(tables.observations, tables.action_masks)).detach().numpy()
-    _, cards = network.expansion(*tensors(tables))
+    cards = network.expansion.cards_of(network.expansion(*tensors(tables)))
     allowed = tables.action_masks[:, :52] > 0
     np.testing.assert_allclose(worths[:, :52][allowed], 4 * cards[:, :, 4].numpy()[allowed], rtol=1e-5)

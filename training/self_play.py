@@ -1,0 +1,125 @@
+"""Self-play: the learning policy at tables with itself, with its own past and with `careful`, update after update."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import deque
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from baselines.careful import Careful
+from chearts_env.arena import Policy
+from training.checkpoint import write_whole
+from training.config import Config
+from training.critic import Critic
+from training.labels import rules_to_deal
+from training.network import Network
+from training.policy import NetworkPolicy
+from training.ppo import Learner
+from training.rollout import Tables, draw_players
+
+#: Keeps the deals of self-play apart from those of labels and matches, whatever the seeds.
+_SELF_PLAY_STREAM: Final = 11
+#: One snapshot is taken each such share of the way.
+_SNAPSHOTS_IN_ALL: Final = 20
+
+
+class SelfPlay:
+    """The stage of a run in which the policy improves by playing; `iteration` counts what is done."""
+
+    def __init__(
+        self, config: Config, start: Network, device: torch.device, kinds: tuple[torch.dtype, torch.dtype]
+    ) -> None:
+        """Begin with a network's weights; `kinds` are the floating types to play and to learn in."""
+        self._config = config
+        self._device = device
+        self._play_kind, learn_kind = kinds
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            critic = Critic(start.num_features, config.network.width, sees_all=config.ppo.critic_sees_all)
+        self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind)
+        rules = rules_to_deal(config.rules(), config.labels)
+        self._tables = Tables([rules[number % len(rules)] for number in range(config.ppo.hands)])
+        self.snapshots: deque[Network] = deque(maxlen=config.ppo.num_snapshots)
+        self.iteration = 0
+        self.seconds = 0.0
+        self.decisions = 0
+
+    @property
+    def share(self) -> float:
+        """How far this stage has come, 1 at its end."""
+        settings = self._config.ppo
+        return max(self.iteration / settings.iterations, self.seconds / settings.seconds)
+
+    @property
+    def policy(self) -> Network:
+        """A copy of the policy as it stands, that no update changes."""
+        network = copy.deepcopy(self.learner.policy).float().eval()
+        network.expansion.float()
+        return network
+
+    def iterate(self) -> dict[str, float]:
+        """Deal, play and learn once.
+
+        Return what there is to tell: what `Learner.update` tells, decisions learned from so far, actions of all seats
+        a second, and which share of the time went into playing.
+        """
+        began = time.perf_counter()
+        settings, share = self._config.ppo, self.share
+        if not self.iteration:
+            self._keep_snapshot()
+        rng = np.random.default_rng([self._config.seed, _SELF_PLAY_STREAM, self.iteration])
+        # In units of the network's output: the softmax of `logit_scale` times that.
+        temperature = 1 / settings.logit_scale
+        player = NetworkPolicy(self.policy, self._play_kind, self._device, temperature, points_per_unit=1)
+        earlier = [NetworkPolicy(each, self._play_kind, self._device) for each in self.snapshots]
+        opponents: list[Policy] = [Careful(), *earlier]
+        players = draw_players(rng, self._tables.num_players, settings, len(self.snapshots))
+        rollout = self._tables.play(player, opponents, players, int(rng.integers(2**63)), rng)
+        played = time.perf_counter()
+        told = self.learner.update(rollout, share, rng, learns=self.iteration >= settings.warm_up)
+        ended = time.perf_counter()
+        self.iteration += 1
+        self.seconds += ended - began
+        self.decisions += len(rollout)
+        if int(_SNAPSHOTS_IN_ALL * self.share) > int(_SNAPSHOTS_IN_ALL * share):
+            self._keep_snapshot()
+        numbers = told | {
+            "decisions_per_second": rollout.num_steps / (ended - began),
+            "share_playing": (played - began) / (ended - began),
+        }
+        return {name: round(value, 4) for name, value in numbers.items()} | {"decisions": self.decisions}
+
+    def _keep_snapshot(self) -> None:
+        self.snapshots.append(self.policy)
+
+    def save(self, path: Path) -> None:
+        """Write all that is needed to go on from here, whole at any moment."""
+        written = BytesIO()
+        torch.save(
+            {
+                "iteration": self.iteration,
+                "seconds": self.seconds,
+                "decisions": self.decisions,
+                "learner": self.learner.state(),
+                "snapshots": [snapshot.state_dict() for snapshot in self.snapshots],
+            },
+            written,
+        )
+        write_whole(path, written.getvalue())
+
+    def load(self, path: Path) -> None:
+        """Go on from what `save` wrote. Loading runs no code: the file holds tensors and numbers only."""
+        kept: dict[str, Any] = torch.load(path, map_location=self._device, weights_only=True)
+        self.iteration, self.seconds, self.decisions = kept["iteration"], kept["seconds"], kept["decisions"]
+        self.learner.load(kept["learner"])
+        self.snapshots.clear()
+        for weights in kept["snapshots"]:
+            network = self.learner.policy.fresh()
+            network.load_state_dict(weights)
+            self.snapshots.append(network.eval())
