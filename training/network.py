@@ -100,10 +100,11 @@ class Expansion(nn.Module):
         live = single & _entries(observations, "led_suit")[:, :NUM_SUITS].repeat_interleave(NUM_RANKS, dim=1).bool()
         best = (live * self.ranks.repeat(NUM_SUITS)).amax(1)
         cards = self._cards(observations, unseen, hand, single, best, kind) * legal[:, :, None]
-        planes = (hand >= 1, hand == 2, unseen >= 1, unseen == 2, single, trick == 2, located, pile, legal)
+        flags = torch.cat([hand >= 1, hand == 2, unseen >= 1, unseen == 2, single, trick == 2], dim=1)
         return torch.cat(
             [
-                torch.cat([plane.view(torch.int8) for plane in planes], dim=1).to(kind),
+                flags.to(kind),
+                torch.cat([located, pile, legal], dim=1).to(kind),
                 cards.flatten(1),
                 self._seats(seats, live, best, kind).flatten(1),
                 self._table(observations, seats, num_players, best, kind),
@@ -121,7 +122,7 @@ class Expansion(nn.Module):
         """Return the cards given away and not played yet: their place is known (R7)."""
         offset = _entries(observations, "pass_offset")[:, 0]
         receiver = torch.where(offset < 0, num_players + offset, offset).long()
-        played = seats[torch.arange(len(seats), device=seats.device), receiver, :NUM_FACES]
+        played = seats[:, :, :NUM_FACES].gather(1, receiver[:, None, None].expand(-1, 1, NUM_FACES))[:, 0]
         return (given - played).clamp(min=0)
 
     def _cards(
@@ -154,8 +155,8 @@ class Expansion(nn.Module):
     def _table(
         self, observations: Tensor, seats: Tensor, num_players: Tensor, best: Tensor, kind: torch.dtype
     ) -> Tensor:
-        laid = (seats[:, :, _FIELD["trick_card"].place] > 0).sum(1, dtype=torch.int8)
-        more = torch.stack([laid, num_players - laid - 1, best], dim=1).to(kind) / NUM_RANKS
+        laid = (seats[:, :, _FIELD["trick_card"].place] > 0).sum(1)
+        more = torch.stack([each.to(kind) for each in (laid, num_players - laid - 1, best)], dim=1) / NUM_RANKS
         return torch.cat([observations[:, _stretch(_TABLE_NUMBERS)].to(kind) * self.table_scales, more], dim=1)
 
 
