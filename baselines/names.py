@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from baselines.careful import Careful
 from baselines.low_card import LowCard
+from baselines.plain_rules import PlainRules
 from baselines.random_legal import RandomLegal
 from baselines.search import Search
 from chearts_env.arena import Policy
@@ -15,6 +16,7 @@ from chearts_env.arena import Policy
 BASELINES: Final[dict[str, Callable[[], Policy]]] = {
     "random_legal": RandomLegal,
     "low_card": LowCard,
+    "plain_rules": PlainRules,
     "careful": Careful,
 }
 #: `search:K` searches K worlds a decision.

@@ -9,12 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+import baselines
 from baselines.names import policy_of
 from chearts_env.arena import Policy
 from training.checkpoint import checkpoint_place, load_checkpoint
 from training.network import Network, rows_to_try
 from training.precision import faster_kind
 
+#: The name of the network that comes with the project.
+PRETRAINED: Final = "pretrained"
+_PRETRAINED_PLACE: Final = Path(baselines.__file__).parent / PRETRAINED
 #: Rows computed at once; the expanded observations of more would not stay in a CPU's cache.
 _MOST_ROWS: Final = 4096
 #: Batches are filled up to a multiple of this: every new shape costs torch a kernel, and memory that it keeps.
@@ -105,17 +109,19 @@ def faster_inference(network: Network) -> torch.dtype:
 
 
 def policy_named(name: str) -> Policy:
-    """Return the policy of a name that `baselines` knows, or of a path to a checkpoint or a run folder.
+    """Return the policy of a name: `pretrained`, one that `baselines` knows, or a path to a checkpoint or a run folder.
 
     A network answers in float32: a trial of speed could end differently in another process, and another policy play.
     Raises ValueError for a name that is neither.
     """
+    if name == PRETRAINED:
+        return NetworkPolicy.load(_PRETRAINED_PLACE, torch.float32)
     if Path(name).is_dir():
         return NetworkPolicy.load(Path(name), torch.float32)
     try:
         return policy_of(name)
     except ValueError as error:
-        raise ValueError(f"{error}, and the path of a checkpoint or of a run folder") from None
+        raise ValueError(f"{error}; {PRETRAINED}, and the path of a checkpoint or of a run folder") from None
 
 
 def settled_name(name: str) -> str:
@@ -124,4 +130,5 @@ def settled_name(name: str) -> str:
     A run that goes on meanwhile would otherwise give worker processes different networks. Raises ValueError for a
     folder that holds no checkpoint.
     """
-    return str(checkpoint_place(Path(name))) if Path(name).is_dir() else name
+    is_place = Path(name).is_dir() and name != PRETRAINED
+    return str(checkpoint_place(Path(name))) if is_place else name

@@ -23,6 +23,7 @@ METRICS: Final = (
     "advantage", "low", "high", "decisions", "decisions_per_second", "share_playing", "foreseen", "critic_loss",
     "ratio", "clipped", "entropy", "divergence",
 )  # fmt: skip
+METRICS_FILE: Final = "metrics.csv"
 _CONFIG: Final = "config.yaml"
 _STATE: Final = "state.json"
 
@@ -125,7 +126,7 @@ class Metrics:
         # Imported late: it takes a second, and workers import this module's neighbours.
         from torch.utils.tensorboard import SummaryWriter
 
-        path = folder / "metrics.csv"
+        path = folder / METRICS_FILE
         is_new = not path.exists()
         self._file = path.open("a", encoding="utf-8", newline="")
         self._csv = csv.DictWriter(self._file, METRICS)
