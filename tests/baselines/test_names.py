@@ -10,6 +10,7 @@ import pytest
 from baselines.careful import Careful
 from baselines.low_card import LowCard
 from baselines.names import BASELINES, policy_of
+from baselines.plain_rules import PlainRules
 from baselines.random_legal import RandomLegal
 from baselines.search import Search
 from tests.baselines.positions import sight
@@ -18,7 +19,7 @@ from tests.sizes import moon_history
 
 def test_every_name_listed_is_a_policy_of_its_own_kind():
     """A new one each time."""
-    kinds = {"random_legal": RandomLegal, "low_card": LowCard, "careful": Careful}
+    kinds = {"random_legal": RandomLegal, "low_card": LowCard, "plain_rules": PlainRules, "careful": Careful}
     assert set(BASELINES) == set(kinds)
     for name, kind in kinds.items():
         assert isinstance(policy_of(name), kind)
