@@ -45,7 +45,7 @@ def test_name_of_ones_own_policy_is_a_module_and_an_attribute():
     [
         (
             "lowcard",
-            "unknown policy 'lowcard': known are random_legal, low_card, plain_rules, careful, search:K and module:attribute",
+            "'lowcard': known are random_legal, low_card, plain_rules, careful, search:K and module:attribute",
         ),
         ("baselines.low_card:HighCard", "cannot be loaded"),
         ("no_such_module:Player", "cannot be loaded"),
