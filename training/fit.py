@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from training.config import FitConfig, NetworkConfig
 from training.labels import Labels
 from training.network import Network, rows_to_try
-from training.precision import faster_kind
+from training.precision import faster_kind, faster_threads, num_threads
 
 #: Rows of the trial that chooses the floating type and measures the speed.
 _TRIAL_ROWS = 2048
@@ -60,12 +60,21 @@ def batch_loss(
 
 
 class Fitter:
-    """Fits networks on one device and in one floating type: `kind`, or what a one-second trial shows to be faster."""
+    """Fits networks on one device, in the floating type and with the number of threads that one-second trials favour.
+
+    More threads are tried because the processes that make labels stand still meanwhile; on a busy machine they lose.
+    """
 
     def __init__(
-        self, network: Network, settings: FitConfig, device: torch.device, kind: torch.dtype | None = None
+        self,
+        network: Network,
+        settings: FitConfig,
+        device: torch.device,
+        kind: torch.dtype | None = None,
+        threads: int | None = None,
+        most_threads: int = 1,
     ) -> None:
-        """Hold the trial, on a network of the same shape, and measure the speed."""
+        """Hold the trials, on a network of the same shape, and measure the speed; `kind` and `threads` spare them."""
         self._settings = settings
         self.device = device
         trial = network.fresh().to(device)
@@ -75,9 +84,12 @@ class Fitter:
         work = partial(self._step, trial, optimizer, observations, values)
         work(kind or torch.float32)  # the first call prepares
         self.kind = kind or faster_kind(work)
-        began = time.perf_counter()
-        work(self.kind)
-        self.labels_per_second = _TRIAL_ROWS / (time.perf_counter() - began)
+        work = partial(work, self.kind)
+        self.threads = threads or (faster_threads(work, most_threads) if most_threads > 1 else 1)
+        with num_threads(self.threads):
+            began = time.perf_counter()
+            work()
+            self.labels_per_second = _TRIAL_ROWS / (time.perf_counter() - began)
 
     def fit(
         self,
@@ -89,6 +101,18 @@ class Fitter:
         on_batch: Callable[[Progress], object] = lambda progress: None,
     ) -> Progress:
         """Fit a network on this fitter's device in place: `epochs` times over the labels, or for `seconds`."""
+        with num_threads(self.threads):
+            return self._fit(network, labels, epochs, rng, seconds, on_batch)
+
+    def _fit(
+        self,
+        network: Network,
+        labels: Labels,
+        epochs: int,
+        rng: np.random.Generator,
+        seconds: float,
+        on_batch: Callable[[Progress], object],
+    ) -> Progress:
         settings = self._settings
         matrices = [weight for weight in network.parameters() if weight.ndim == 2]
         vectors = [weight for weight in network.parameters() if weight.ndim != 2]

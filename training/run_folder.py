@@ -35,6 +35,7 @@ class State:
     chunks: list[int] = field(default_factory=list)  # number of them, of each round whose labels are complete
     checkpoints: list[str] = field(default_factory=list)  # of each round that is over
     kinds: list[str] = field(default_factory=list)  # floating types to play and to fit in, once chosen
+    threads: int | None = None  # to fit with, once chosen
     step: int = 0  # batches fitted
     seconds: float = 0.0  # of training
     is_finished: bool = False

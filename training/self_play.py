@@ -21,6 +21,7 @@ from training.labels import rules_to_deal
 from training.network import Network
 from training.policy import NetworkPolicy
 from training.ppo import Learner
+from training.precision import num_threads
 from training.rollout import Tables, draw_players
 
 #: Keeps the deals of self-play apart from those of labels and matches, whatever the seeds.
@@ -33,11 +34,17 @@ class SelfPlay:
     """The stage of a run in which the policy improves by playing; `iteration` counts what is done."""
 
     def __init__(
-        self, config: Config, start: Network, device: torch.device, kinds: tuple[torch.dtype, torch.dtype]
+        self,
+        config: Config,
+        start: Network,
+        device: torch.device,
+        kinds: tuple[torch.dtype, torch.dtype],
+        threads: int = 1,
     ) -> None:
-        """Begin with a network's weights; `kinds` are the floating types to play and to learn in."""
+        """Begin with a network's weights; `kinds` are the floating types to play and to learn in, `threads` learn."""
         self._config = config
         self._device = device
+        self._threads = threads
         self._play_kind, learn_kind = kinds
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
@@ -82,7 +89,8 @@ class SelfPlay:
         players = draw_players(rng, self._tables.num_players, settings, len(self.snapshots))
         rollout = self._tables.play(player, opponents, players, int(rng.integers(2**63)), rng)
         played = time.perf_counter()
-        told = self.learner.update(rollout, share, rng, learns=self.iteration >= settings.warm_up)
+        with num_threads(self._threads):
+            told = self.learner.update(rollout, share, rng, learns=self.iteration >= settings.warm_up)
         ended = time.perf_counter()
         self.iteration += 1
         self.seconds += ended - began

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -93,9 +94,12 @@ class Trainer:
         given = self._state.kinds or ([precision] * 2 if precision != "auto" else [])
         play_kind = KINDS[given[0]] if given else faster_inference(network)
         fit_kind = KINDS[given[1]] if given else None
-        self._fitter = Fitter(network, self._config.fit, chosen_device(self._config.device), fit_kind)
+        cores = min(max(self._config.workers, 1), os.cpu_count() or 1)
+        device = chosen_device(self._config.device)
+        self._fitter = Fitter(network, self._config.fit, device, fit_kind, self._state.threads, cores)
         # Kept, so that a run that is resumed goes on in the same ones.
         self._state.kinds = [name_of(kind) for kind in (play_kind, self._fitter.kind)]
+        self._state.threads = self._fitter.threads
         self._kind = self._state.kinds[0]
 
     # Time
@@ -239,7 +243,8 @@ class Trainer:
         if state.checkpoints:
             first_step = int(state.checkpoints[-1])
             start = load_checkpoint(folder.checkpoints / state.checkpoints[-1]).network
-        stage = SelfPlay(config, start, self._fitter.device, (KINDS[self._kind], self._fitter.kind))
+        kinds = (KINDS[self._kind], self._fitter.kind)
+        stage = SelfPlay(config, start, self._fitter.device, kinds, self._fitter.threads)
         if folder.self_play.is_file():
             stage.load(folder.self_play)
         with self._bar("self-play", config.ppo.iterations, "updates") as bar:
