@@ -57,6 +57,7 @@ class NetworkConfig:
     width: int = 256
     num_layers: int = 3
     careful: bool = False  # what the rule player `careful` makes of each card goes in
+    card_features: bool = True  # what a player would ask of each card goes in: would it win, does it cancel, ...
 
 
 @dataclass

@@ -39,6 +39,7 @@ _SEAT_NUMBERS: Final = ("void", "has_kitty")
 _TABLE_NUMBERS: Final = ("trick_number", "hands_left")
 _NUM_PLANES: Final = 14
 _NUM_CARD_FEATURES: Final = 5
+_FIRST_CARD_PLANE: Final = _NUM_PLANES - _NUM_CARD_FEATURES
 
 
 def refuse_other_observations(version: int) -> None:
@@ -68,6 +69,7 @@ class Expansion(nn.Module):
     lower: Tensor
     ranks: Tensor
     sizes: Tensor
+    is_of_card: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,6 +83,8 @@ class Expansion(nn.Module):
             "lower": (ranks[:, None] < ranks[None, :]).float() / 8,
             "ranks": (ranks + 1).to(torch.int8),  # 1 … 13, 0 = none
             "sizes": torch.arange(MIN_PLAYERS, MAX_PLAYERS + 1, dtype=torch.int8),
+            "is_of_card": (torch.arange(self.size) // NUM_FACES >= _FIRST_CARD_PLANE)
+            & (torch.arange(self.size) < _NUM_PLANES * NUM_FACES),
         }.items():
             # Not persistent: they are no weights, and a checkpoint holds weights only.
             self.register_buffer(name, constant, persistent=False)
@@ -115,7 +119,7 @@ class Expansion(nn.Module):
     @staticmethod
     def cards_of(features: Tensor) -> Tensor:
         """Return the five features of each card among all, (N, 52, 5)."""
-        first = (_NUM_PLANES - _NUM_CARD_FEATURES) * NUM_FACES
+        first = _FIRST_CARD_PLANE * NUM_FACES
         return features[:, first : _NUM_PLANES * NUM_FACES].view(-1, NUM_FACES, _NUM_CARD_FEATURES)
 
     def _located(self, observations: Tensor, seats: Tensor, given: Tensor, num_players: Tensor) -> Tensor:
@@ -167,10 +171,13 @@ class Network(nn.Module):
     makes of each card (`baselines.careful.judgements`) goes in too, so that learning starts from what it knows.
     """
 
-    def __init__(self, width: int = 256, num_layers: int = 3, careful: bool = False) -> None:
+    def __init__(
+        self, width: int = 256, num_layers: int = 3, careful: bool = False, card_features: bool = True
+    ) -> None:
         refuse_other_observations(OBSERVATION_VERSION)
         super().__init__()
-        self._shape = (width, num_layers, careful)
+        self._shape = (width, num_layers, careful, card_features)
+        self._has_card_features = card_features
         self.expansion = Expansion()
         #: The constants by which `careful` judges, kept with a checkpoint: it may be tuned anew meanwhile.
         self.constants = new_weights() if careful else None
@@ -206,6 +213,8 @@ class Network(nn.Module):
     def expanded(self, observations: Tensor, masks: Tensor, judged: Tensor | None = None) -> Tensor:
         """Return the features of what `forward` takes, (N, `num_features`): no weight takes part in them."""
         features: Tensor = self.expansion(observations, masks)
+        if not self._has_card_features:
+            features = features.masked_fill(self.expansion.is_of_card, 0.0)
         if judged is None:
             return features
         return torch.cat([features, judged.flatten(1).to(features.dtype)], dim=1)

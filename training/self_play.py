@@ -28,6 +28,8 @@ from training.rollout import Tables, draw_players
 _SELF_PLAY_STREAM: Final = 11
 #: One snapshot is taken each such share of the way.
 _SNAPSHOTS_IN_ALL: Final = 20
+#: So many of them sit at the tables of one iteration.
+_SNAPSHOTS_AT_ONCE: Final = 2
 
 
 class SelfPlay:
@@ -84,9 +86,11 @@ class SelfPlay:
         # In units of the network's output: the softmax of `logit_scale` times that.
         temperature = 1 / settings.logit_scale
         player = NetworkPolicy(self.policy, self._play_kind, self._device, temperature, points_per_unit=1)
-        earlier = [NetworkPolicy(each, self._play_kind, self._device) for each in self.snapshots]
+        # A few at a time: each more makes the batches of all smaller.
+        drawn = rng.permutation(len(self.snapshots))[:_SNAPSHOTS_AT_ONCE]
+        earlier = [NetworkPolicy(self.snapshots[place], self._play_kind, self._device) for place in drawn]
         opponents: list[Policy] = [Careful(), *earlier]
-        players = draw_players(rng, self._tables.num_players, settings, len(self.snapshots))
+        players = draw_players(rng, self._tables.num_players, settings, len(earlier))
         rollout = self._tables.play(player, opponents, players, int(rng.integers(2**63)), rng)
         played = time.perf_counter()
         with num_threads(self._threads):

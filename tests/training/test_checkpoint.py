@@ -45,7 +45,12 @@ def test_loaded_network_is_the_saved_one_and_its_json_says_what_it_is(tmp_path):
     description = json.loads((place / DESCRIPTION).read_text("utf-8"))
     assert description["step"] == 12
     assert description["observation_version"] == 1
-    assert description["config"]["network"] == {"width": 8, "num_layers": 1, "careful": False}
+    assert description["config"]["network"] == {
+        "width": 8,
+        "num_layers": 1,
+        "careful": False,
+        "card_features": True,
+    }
     assert {rules["num_players"] for rules in description["rules"]} == set(range(6, 12))
     assert {rules["set_aside"] for rules in description["rules"]} == {"two_pairs", "no_live_card"}
     assert {"chearts_env", "torch", "numpy"} <= description["versions"].keys()

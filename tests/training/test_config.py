@@ -101,3 +101,43 @@ def test_every_configuration_is_right_and_says_what_it_is_for(path):
     assert read_config(path).name == path.stem
     comment = path.read_text("utf-8").splitlines()[0]
     assert comment.startswith("#")
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.stem)
+def test_every_configuration_reads_and_says_first_what_it_is_for(path):
+    """Its name is its file's, and the first line is a comment."""
+    assert read_config(path).name == path.stem
+    assert path.read_text("utf-8").startswith("# ")
+
+
+def test_knowledge_free_configuration_has_no_rule_player_anywhere():
+    """No `careful` as player, judge or opponent in training; matches of the report may have it."""
+    config = read_config(CONFIGS / "from_rules.yaml")
+    assert config.labels.player == "random_legal"
+    assert not config.network.careful
+    assert config.labels.tried == "all"
+    assert config.ppo.careful == 0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["labels.counts=[]"], "not empty, or ppo.iterations above 0"),
+        (["ppo.careful=0.7", "ppo.snapshots=0.4"], "at most 1: they are shares of the same tables"),
+        (["labels.tried=some"], "all or promising"),
+        (["labels.mixed=1.5"], "within 0 … 1"),
+        (["ppo.clip=0"], "above 0"),
+    ],
+)
+def test_settings_that_contradict_are_refused(overrides, message):
+    """With the key and what is allowed."""
+    with pytest.raises(ValueError, match=message):
+        read_config(None, overrides)
+
+
+def test_time_of_a_run_is_that_of_the_stages_it_has():
+    """Rounds of labels and self-play have times of their own."""
+    assert read_config(None, ["seconds=100", "ppo.seconds=50"]).seconds_in_all == 100
+    assert read_config(None, ["seconds=100", "ppo.seconds=50", "ppo.iterations=1"]).seconds_in_all == 150
+    only = ["labels.counts=[]", "seconds=100", "ppo.seconds=50", "ppo.iterations=1"]
+    assert read_config(None, only).seconds_in_all == 50

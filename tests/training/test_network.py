@@ -157,3 +157,16 @@ def test_features_of_a_card_count_by_the_situation():
     cards = network.expansion.cards_of(network.expansion(*tensors(tables)))
     allowed = tables.action_masks[:, :52] > 0
     np.testing.assert_allclose(worths[:, :52][allowed], 4 * cards[:, :, 4].numpy()[allowed], rtol=1e-5)
+
+
+def test_network_without_card_features_is_blind_to_them_alone():
+    """The ablation: the five features of each card are 0, all others as they were."""
+    tables = tables_at_step(45)
+    whole, without = Network(8, 1), Network(8, 1, card_features=False)
+    inputs = whole.inputs(tables.observations, tables.action_masks)
+    seen, blind = whole.expanded(*inputs), without.expanded(*inputs)
+    assert not whole.expansion.cards_of(blind).any()
+    assert whole.expansion.cards_of(seen).any()
+    others = ~whole.expansion.is_of_card
+    assert torch.equal(seen[:, others], blind[:, others])
+    assert int((~others).sum()) == 5 * 52
