@@ -32,8 +32,8 @@ def policy_of(name: str) -> Policy:
     if name in BASELINES:
         return BASELINES[name]()
     module_name, colon, attribute = name.partition(":")
-    if is_search(name):
-        return _search_of(name, attribute)
+    if module_name == _SEARCH:
+        return Search(worlds_of(name))
     if not colon:
         known = ", ".join([*BASELINES, f"{_SEARCH}:K"])
         raise ValueError(f"unknown policy {name!r}: known are {known} and module:attribute")
@@ -51,10 +51,12 @@ def policy_of(name: str) -> Policy:
 
 def is_search(name: str) -> bool:
     """Say whether a name stands for a player that searches, thousands of times slower than the others."""
-    return name.partition(":")[0] == _SEARCH
+    return name.partition(":")[0].rpartition("+")[2] == _SEARCH
 
 
-def _search_of(name: str, num_worlds: str) -> Search:
+def worlds_of(name: str) -> int:
+    """Return the number of worlds in a name that ends in `search:K`. Raises ValueError if it is none."""
+    num_worlds = name.rpartition(":")[2]
     if not (num_worlds.isascii() and num_worlds.isdecimal() and int(num_worlds) > 0):
         raise ValueError(f"policy {name!r} is not allowed: {_SEARCH}:K takes a number of worlds above 0, as search:32")
-    return Search(int(num_worlds))
+    return int(num_worlds)

@@ -94,11 +94,9 @@ class Search:
         best = int(costs.argmin())
         gains = gains - gains[best]  # paired: the same worlds
         values = np.full(NUM_ACTIONS, -np.inf)
-        scale, variance = SCALE_OF_PASS, VARIANCE_OF_PASS
-        if not field_values(observation, "phase")[PASS]:
-            cards_left = int(field_values(observation, "hand").sum())
-            scale, variance = SCALE_OF_PLAY, min(VARIANCE_OF_CARDS * cards_left**2, MOST_VARIANCE)
-        values[legal] = _drawn_together(gains, scale * (costs[best] - costs), variance)
+        scale = SCALE_OF_PASS if field_values(observation, "phase")[PASS] else SCALE_OF_PLAY
+        prior = scale * (costs[best] - costs)
+        values[legal] = drawn_together(gains, prior, usual_variance(observation), SPREAD)
         return values
 
     def outcomes(
@@ -118,18 +116,25 @@ class Search:
         return costs
 
 
-def _drawn_together(
-    gains: npt.NDArray[np.float64], prior: npt.NDArray[np.float64], usual_variance: float
+def usual_variance(observation: npt.NDArray[np.int8]) -> float:
+    """Return the variance from world to world that a gain at a decision usually has, points squared."""
+    if field_values(observation, "phase")[PASS]:
+        return VARIANCE_OF_PASS
+    return min(VARIANCE_OF_CARDS * int(field_values(observation, "hand").sum()) ** 2, MOST_VARIANCE)
+
+
+def drawn_together(
+    gains: npt.NDArray[np.float64], prior: npt.NDArray[np.float64], usual: float, spread: float
 ) -> npt.NDArray[np.float64]:
     """Return the best guess of each action's gain, (actions,): what worlds say, (actions, K), and what was held before.
 
     Both count by how sure they are: the average of K worlds has the variance of a gain between worlds over K, what was
-    held before has the variance `SPREAD` squared.
+    held before has the variance `spread` squared. `usual` is the variance of a gain that such decisions have.
     """
     num_worlds = gains.shape[1]
     squares = ((gains - gains.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    variances = (WORLDS_FOR_VARIANCE * usual_variance + squares) / (WORLDS_FOR_VARIANCE + num_worlds - 1)
-    share = 1.0 / (1.0 + variances / num_worlds / SPREAD**2)
+    variances = (WORLDS_FOR_VARIANCE * usual + squares) / (WORLDS_FOR_VARIANCE + num_worlds - 1)
+    share = 1.0 / (1.0 + variances / num_worlds / spread**2)
     drawn: npt.NDArray[np.float64] = share * gains.mean(axis=1) + (1.0 - share) * prior
     return drawn
 

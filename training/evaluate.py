@@ -25,7 +25,7 @@ from training import exploit, games, matches, pool
 from training.chunks import ChunkedRun, PartT, play_with_bar
 from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
 from training.matches import MatchPlan, Row, WatchedMatch, named_policy
-from training.policy import settled_name
+from training.names import settled_name
 
 #: Options that leave others without a meaning.
 _NOT_WITH: Final = {

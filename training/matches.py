@@ -14,7 +14,7 @@ from chearts_env.rules import Rules
 from training.checkpoint import versions
 from training.chunks import deals_at_once
 from training.losses import Losses, LossWatch, losses_of_match
-from training.policy import policy_named
+from training.names import policy_named
 from training.workers import Player, network_policy
 
 Row = dict[str, Any]

@@ -1,4 +1,4 @@
-"""A trained network at the table: a `Policy` for the arena, and the names under which policies are found."""
+"""A trained network at the table: a `Policy` for the arena."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-import baselines
-from baselines.names import policy_of
-from chearts_env.arena import Policy
-from training.checkpoint import checkpoint_place, load_checkpoint
+from training.checkpoint import load_checkpoint
 from training.network import Network, rows_to_try
 from training.precision import faster_kind
 
-#: The name of the network that comes with the project.
-PRETRAINED: Final = "pretrained"
-_PRETRAINED_PLACE: Final = Path(baselines.__file__).parent / PRETRAINED
 #: Rows computed at once; the expanded observations of more would not stay in a CPU's cache.
 _MOST_ROWS: Final = 4096
 #: Batches are filled up to a multiple of this: every new shape costs torch a kernel, and memory that it keeps.
@@ -44,6 +38,7 @@ class NetworkPolicy:
         copy.load_state_dict(network.state_dict())
         self._network = copy.to(self._device, kind).eval()
         self._scale = points_per_unit / temperature if temperature else None
+        self._points_per_unit = points_per_unit
 
     @classmethod
     def load(cls, path: Path, kind: torch.dtype | None = None, temperature: float | None = None) -> NetworkPolicy:
@@ -83,6 +78,13 @@ class NetworkPolicy:
                 worths[rows] = answer[: rows.stop - rows.start].float().cpu().numpy()
         return worths
 
+    def points(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+        """Return what each action is held to be worth, (N, 54) points, minus infinity where it is not allowed.
+
+        Only differences within a row mean something.
+        """
+        return self.worths(observations, action_masks) * np.float32(self._points_per_unit)
+
     def choose(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
         """Return the action worth most for each row, (N,): what playouts ask for."""
         best: npt.NDArray[np.int64] = self.worths(observations, action_masks).argmax(axis=1)
@@ -106,29 +108,3 @@ def faster_inference(network: Network) -> torch.dtype:
         policies[kind].worths(observations, masks)
 
     return faster_kind(answer)
-
-
-def policy_named(name: str) -> Policy:
-    """Return the policy of a name: `pretrained`, one that `baselines` knows, or a path to a checkpoint or a run folder.
-
-    A network answers in float32: a trial of speed could end differently in another process, and another policy play.
-    Raises ValueError for a name that is neither.
-    """
-    if name == PRETRAINED:
-        return NetworkPolicy.load(_PRETRAINED_PLACE, torch.float32)
-    if Path(name).is_dir():
-        return NetworkPolicy.load(Path(name), torch.float32)
-    try:
-        return policy_of(name)
-    except ValueError as error:
-        raise ValueError(f"{error}; {PRETRAINED}, and the path of a checkpoint or of a run folder") from None
-
-
-def settled_name(name: str) -> str:
-    """Return a name that stands for the same policy from now on: that of a run folder, for its newest checkpoint.
-
-    A run that goes on meanwhile would otherwise give worker processes different networks. Raises ValueError for a
-    folder that holds no checkpoint.
-    """
-    is_place = Path(name).is_dir() and name != PRETRAINED
-    return str(checkpoint_place(Path(name))) if is_place else name

@@ -20,7 +20,7 @@ from chearts_env.rules import Rules
 from training.chunks import ChunkedRun, deals_at_once, play_with_bar
 from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
 from training.matches import Row, named_policy
-from training.policy import settled_name
+from training.names import settled_name
 from training.pool_model import fit_additive
 from training.pool_report import row_of, text_of
 from training.pool_tables import PoolTables, joined_tables, play_tables

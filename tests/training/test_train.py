@@ -20,7 +20,8 @@ from chearts_env.arena import play_match
 from training import evaluate, train
 from training.checkpoint import FOLDER, latest_checkpoint, load_checkpoint
 from training.command import INTERRUPTED
-from training.policy import NetworkPolicy, policy_named
+from training.names import policy_named
+from training.policy import NetworkPolicy
 from training.run_folder import METRICS
 
 pytestmark = [
