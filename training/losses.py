@@ -20,6 +20,7 @@ from chearts_env.arena import Match
 from chearts_env.cards import (
     BLACK_MARIA,
     FIRST_HEART,
+    NUM_CARDS,
     NUM_FACES,
     NUM_SUITS,
     POINTS_IN_ALL,
@@ -38,6 +39,11 @@ SOURCES: Final = ("trick", "pile", "kitty")
 KINDS: Final = ("hearts", "Black Marias")
 MADE: Final = 0
 SUFFERED: Final = 1
+ATTEMPTED: Final = 0
+STOPPED: Final = 1
+#: A seat attempts a moon if it alone has all points taken so far, so many at least, with so many tricks to come.
+ATTEMPT_POINTS: Final = 20
+ATTEMPT_TRICKS: Final = 3
 #: The parts that the points of a hand fall into: what was taken, and what moons changed.
 SHARES: Final = ("hearts of the trick", "Black Marias of the trick", "from the pile", "from the kitty")
 PARTS_OF_MOONS: Final = ("moons made", "moons suffered")
@@ -62,6 +68,7 @@ class Losses:
     taken: npt.NDArray[np.int64]  # (17, 3, 2, 4) points taken, by trick number, source, kind of card and suit led
     settled: npt.NDArray[np.int64]  # (2,) what moons changed in these seats' scores: those MADE, those SUFFERED
     moons: npt.NDArray[np.int64]  # (2,) hands in which the seat MADE a moon, and in which it SUFFERED another's
+    attempts: npt.NDArray[np.int64]  # (2,) hands in which it ATTEMPTED a moon, and in which it STOPPED another's
     score_changes: int  # points of the hands, as they were scored
     untaken: npt.NDArray[np.int64]  # (3, 2) points that nobody took at these seats' tables, by source and kind
 
@@ -72,6 +79,7 @@ class Losses:
             self.taken + other.taken,
             self.settled + other.settled,
             self.moons + other.moons,
+            self.attempts + other.attempts,
             self.score_changes + other.score_changes,
             self.untaken + other.untaken,
         )
@@ -133,9 +141,33 @@ class LossWatch:
             taken=(cards * _POINTS_OF_KINDS).transpose(0, 2, 3, 1),
             settled=(by_seat * (points - taken)).sum(axis=(1, 2)),
             moons=by_seat.sum(axis=(1, 2)),
+            attempts=(self._attempts(seats.shape[1]) & seats).sum(axis=(1, 2)),
             score_changes=int(points[seats].sum()),
             untaken=(self.untaken * seats.sum(axis=1)[:, None, None]).sum(axis=0) * _POINTS_OF_KINDS,
         )
+
+    def _attempts(self, num_players: int) -> npt.NDArray[np.bool_]:
+        """Return which seats attempted a moon, and which stopped one by taking the first point after, (2, T, n)."""
+        rows, tricks = np.nonzero(self.takings["taker"] != NOBODY)
+        takings = self.takings[rows, tricks]
+        by_trick = np.zeros((len(self.takings), MOST_TRICKS, num_players), np.int64)
+        # The kitty's cards are not counted: nobody sees them.
+        seen = takings["cards"][:, [_TRICK, _PILE]].sum(axis=1) @ _POINTS_OF_KINDS
+        np.add.at(by_trick, (rows, tricks, takings["taker"]), seen)
+        so_far = by_trick.cumsum(axis=1)
+        last = NUM_CARDS // num_players - ATTEMPT_TRICKS
+        alone = (so_far > 0) & (so_far == so_far.sum(axis=2, keepdims=True)) & (so_far >= ATTEMPT_POINTS)
+        attempted = alone[:, :last].any(axis=1)
+        found = np.zeros((2, *attempted.shape), np.bool_)
+        found[ATTEMPTED] = attempted
+        for row in np.flatnonzero(attempted.any(axis=1)):
+            first = int(alone[row].any(axis=1).argmax())
+            others = by_trick[row, first + 1 :].copy()
+            others[:, attempted[row].argmax()] = 0
+            if others.any():
+                trick = int(others.any(axis=1).argmax())
+                found[STOPPED, row, others[trick].argmax()] = True
+        return found
 
     def points_taken(self) -> npt.NDArray[np.int64]:
         """Return the points each seat took, (T, 11), moons not settled."""

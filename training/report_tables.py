@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from chearts_env.arena import Match
 from chearts_env.cards import NUM_CARDS
-from training.losses import KINDS, PARTS_OF_MOONS, SHARES, Losses
+from training.losses import ATTEMPT_POINTS, ATTEMPT_TRICKS, ATTEMPTED, KINDS, PARTS_OF_MOONS, SHARES, STOPPED, Losses
 from training.page import interval, per_thousand, percent, points, signed, span, table
 from training.plots import STRETCHES, stretch_name
 
@@ -113,16 +113,21 @@ def parts_table(key: str, detail: Detail) -> str:
 
 
 def moons_table(key: str, detail: Detail) -> str:
-    """Return the moons of the hands compared, and what they cost."""
+    """Return the moons of the hands compared, what they cost, and how many were attempted and stopped."""
     lines = []
     for number, name in enumerate(PARTS_OF_MOONS):
         counts = [losses.moons[number] / losses.hands for losses in detail.both]
         costs = [losses.settled[number] / losses.hands for losses in detail.both]
         lines.append((name, *(per_thousand(count) for count in counts), *(points(cost) for cost in costs)))
+    for number, name in ((ATTEMPTED, "moons attempted"), (STOPPED, "rivals' moons stopped")):
+        counts = [losses.attempts[number] / losses.hands for losses in detail.both]
+        lines.append((name, *(per_thousand(count) for count in counts), "", ""))
     heads = ("", "challenger in 1000", "field in 1000", "challenger's points", "field's points")
-    return table(
-        f"moons-of-{key}", "Moons in 1000 hands, and the points per hand that settling them changed", heads, lines
+    caption = (
+        "Moons in 1000 hands, and the points per hand that settling them changed. Attempted: alone with all points so "
+        f"far, {ATTEMPT_POINTS} or more, and {ATTEMPT_TRICKS} tricks to come; stopped: took the first point after that"
     )
+    return table(f"moons-of-{key}", caption, heads, lines)
 
 
 def suits_table(key: str, detail: Detail) -> str:

@@ -168,3 +168,41 @@ def test_shares_by_trick_and_table_of_takings_say_the_same():
     assert not losses.by_trick()[:, 11:].any()
     assert len(watch.takings) == 200
     assert watch.points.shape == (200, MAX_PLAYERS)
+
+
+def watched(tricks: list[tuple[int, int, int]], num_players: int) -> LossWatch:
+    """One table: trick number, who took it, and how many hearts; 13 of them stand for a Black Maria."""
+    watch = LossWatch()
+    watch._begin(1)
+    for number, taker, hearts in tricks:
+        taking = watch.takings[0, number]
+        taking["taker"] = taker
+        taking["cards"][0] = (0, 1) if hearts == 13 else (hearts, 0)
+    return watch
+
+
+@pytest.mark.parametrize(
+    ("tricks", "attempted", "stopped"),
+    [
+        ([(0, 2, 13), (1, 2, 7), (2, 4, 1)], [2], [4]),  # 20 points alone, and seat 4 takes the next
+        ([(0, 2, 13), (1, 2, 6), (2, 4, 1)], [], []),  # 19 are too few
+        ([(0, 4, 1), (1, 2, 13), (2, 2, 13)], [], []),  # never alone
+        ([(0, 2, 13), (1, 2, 13), (3, 2, 9), (12, 5, 1)], [2], [5]),  # stopped in the last trick
+        ([(9, 2, 13), (10, 2, 13), (11, 3, 1)], [], []),  # with two tricks to come it is too late to call it one
+        ([(0, 2, 13), (1, 2, 13), (2, 2, 13), (3, 2, 13)], [2], []),  # nobody stopped it
+    ],
+)
+def test_moons_attempted_and_stopped_are_those_of_hands_set_up(tricks, attempted, stopped):
+    """Thirteen tricks at 8 seats; each seat is asked about alone."""
+    watch = watched(tricks, 8)
+    for seat in range(8):
+        losses = watch.losses(np.eye(8, dtype=np.bool_)[[seat]])
+        assert losses.attempts.tolist() == [seat in attempted, seat in stopped]
+
+
+def test_every_moon_made_early_was_attempted():
+    """At 11 seats: attempts are more than moons, and whoever stopped one did not attempt it."""
+    _, watch, seats, _ = played(Rules(11), 1500)
+    everyone = watch.losses(np.ones((len(seats), 11), np.bool_))
+    assert everyone.attempts[0] > 0
+    assert 0 < everyone.attempts[1] <= everyone.attempts[0]
