@@ -39,7 +39,7 @@ class Rollout:
         return len(self.actions)
 
 
-class Tables:
+class SelfPlayTables:
     """Tables at which hands are played from the deal to the end, as many at once as there are rules."""
 
     def __init__(self, rules: Sequence[Rules]) -> None:

@@ -22,7 +22,7 @@ from training.network import Network
 from training.policy import NetworkPolicy
 from training.ppo import Learner
 from training.precision import num_threads
-from training.rollout import Tables, draw_players
+from training.rollout import SelfPlayTables, draw_players
 
 #: Keeps the deals of self-play apart from those of labels and matches, whatever the seeds.
 _SELF_PLAY_STREAM: Final = 11
@@ -53,7 +53,7 @@ class SelfPlay:
             critic = Critic(start.num_features, config.network.width, sees_all=config.ppo.critic_sees_all)
         self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind)
         rules = rules_to_deal(config.rules(), config.labels)
-        self._tables = Tables([rules[number % len(rules)] for number in range(config.ppo.hands)])
+        self._tables = SelfPlayTables([rules[number % len(rules)] for number in range(config.ppo.hands)])
         self.snapshots: deque[Network] = deque(maxlen=config.ppo.num_snapshots)
         self.iteration = 0
         self.seconds = 0.0

@@ -17,7 +17,7 @@ from training.critic import Critic, points_taken
 from training.fit import new_network
 from training.ppo import Learner, log_probabilities, mean_divergence, mean_entropy, policy_loss
 from training.returns import advantages
-from training.rollout import LEARNER, Tables, draw_players
+from training.rollout import LEARNER, SelfPlayTables, draw_players
 from training.self_play import SelfPlay
 
 CPU = torch.device("cpu")
@@ -43,7 +43,7 @@ def learner(kind: torch.dtype = torch.float32, **ppo) -> Learner:
 
 def rollout_of(policy, seed: int = 0, players: np.ndarray | None = None):
     """One hand of each rules played by a policy in all seats, or in those that `players` gives it."""
-    tables = Tables(RULES)
+    tables = SelfPlayTables(RULES)
     players = np.zeros((len(RULES), 11), np.int64) if players is None else players
     return tables.play(policy, [Careful()], players, seed, np.random.default_rng(seed))
 
