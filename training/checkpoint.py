@@ -84,6 +84,16 @@ def latest_checkpoint(run: Path) -> Path:
     return places[-1]
 
 
+def drop_later_checkpoints(place: Path) -> None:
+    """Delete the checkpoints of later steps than this one: a run that was interrupted there has gone on from before.
+
+    Its newest one would otherwise stay the one that was abandoned.
+    """
+    for other in place.parent.glob("*"):
+        if _is_checkpoint(other) and other.name > place.name:
+            shutil.rmtree(other)
+
+
 def checkpoint_place(path: Path) -> Path:
     """Return a checkpoint folder itself, or a run folder's newest one. Raises ValueError if there is none."""
     return path if _is_checkpoint(path) else latest_checkpoint(path)

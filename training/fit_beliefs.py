@@ -74,7 +74,10 @@ def _holders(observations: npt.NDArray[np.int8], hands: npt.NDArray[np.int8]) ->
 
 
 def chances(observations: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-    """Return the logarithm of what chance gives each holder of each face, (N, 52, 11); next to nothing if it cannot."""
+    """Return the logarithm of what chance gives each holder of each face, (N, 52, 11); next to nothing if it cannot.
+
+    By the numbers of cards that holders have and by the suits they lack alone; what else `redeal` knows is learned.
+    """
     counts = field_values(observations, "cards_left").reshape(-1, MAX_PLAYERS).astype(np.float32)
     counts[:, KITTY] = field_values(observations, "kitty_size")[:, 0]
     may = 1 - field_values(observations, "void").reshape(-1, MAX_PLAYERS, NUM_SUITS)
@@ -106,11 +109,17 @@ class Beliefs(nn.Module):
         odds: Tensor = self.second(torch.relu(self.first(observations.float() * self.scale)))
         return odds
 
-    def layers(self) -> dict[str, npt.NDArray[np.float16]]:
-        """Return what `baselines.beliefs` computes with."""
+    def layers(self, observations: Tensor) -> dict[str, npt.NDArray[np.float16]]:
+        """Return what `baselines.beliefs` computes with.
+
+        `observations` (N, O) are some that it was fitted to. Entries that are all alike there, such as scores in single
+        hands, have taught it nothing: whatever they are elsewhere, they count as they did there.
+        """
         first = (self.first.weight * self.scale).T
+        alike = (observations == observations[:1]).all(dim=0)
+        first_bias = self.first.bias + (observations[0].float() * alike) @ first
         weights = {
-            "first": first, "first_bias": self.first.bias,
+            "first": first * ~alike[:, None], "first_bias": first_bias,
             "second": self.second.weight.T, "second_bias": self.second.bias,
         }  # fmt: skip
         return {name: weight.detach().numpy().astype(np.float16) for name, weight in weights.items()}
@@ -124,8 +133,8 @@ def gathered(parts: Sequence[tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]])
     return first, second, third
 
 
-def fitted(num_samples: int, seed: int) -> tuple[Beliefs, float, float]:
-    """Return a network fitted to so many decisions, and what it and chance lose on held-out ones, nats a card."""
+def fitted(num_samples: int, seed: int) -> tuple[dict[str, npt.NDArray[np.float16]], float, float]:
+    """Return layers of a network fitted to so many decisions, and what it and chance lose on others, nats a card."""
     torch.manual_seed(seed)
     held_out = gathered(list(samples(_HELD_OUT, seed + 1)))
     network = Beliefs(1 / held_out[0].float().abs().amax(0).clamp(min=1))
@@ -150,7 +159,8 @@ def fitted(num_samples: int, seed: int) -> tuple[Beliefs, float, float]:
     with torch.no_grad():
         observations, chance, holders = held_out
         odds = network(observations)
-        return network, float(loss_of(odds, chance, holders)), float(loss_of(torch.zeros_like(odds), chance, holders))
+        known, unknown = (float(loss_of(each, chance, holders)) for each in (odds, torch.zeros_like(odds)))
+        return network.layers(observations), known, unknown
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -159,10 +169,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=2_000_000, help="decisions to learn from, each once")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
-    network, known, chance = fitted(asked.samples, asked.seed)
+    layers, known, chance = fitted(asked.samples, asked.seed)
     print(f"held out: {known:.4f} nats a card, chance {chance:.4f}")
     written = BytesIO()
-    kept: dict[str, Any] = {"observation_version": np.int64(OBSERVATION_VERSION), **network.layers()}
+    kept: dict[str, Any] = {"observation_version": np.int64(OBSERVATION_VERSION), **layers}
     np.savez_compressed(written, **kept)
     write_whole(BELIEFS_FILE, written.getvalue())
     return 0

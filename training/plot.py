@@ -12,6 +12,7 @@ import argparse
 import csv
 import math
 import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -63,13 +64,16 @@ def read_curve(run: Path) -> Curve:
             played = int(float(group[-1]["decisions"]))
         elif stage == "early":
             field = group[0]["rules"].rpartition("-")[0]
-            halves = [(float(row["high"]) - float(row["low"])) / 2 for row in group]
+            # Both readings of the rules are played with the same cards: their errors may add up.
+            halves: dict[str, float] = defaultdict(float)
+            for row in group:
+                halves[row["seats"]] += (float(row["high"]) - float(row["low"])) / 2
             points.append(
                 Point(
                     seconds=float(group[-1]["seconds"]),
                     decisions=sum(labels.values()) + played,
                     advantage=sum(float(row["advantage"]) for row in group) / len(group),
-                    half=math.hypot(*halves) / len(group),
+                    half=math.hypot(*halves.values()) / len(group),
                 )
             )
     if not points:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from chearts_env.table import SUBTRACT_MOON
 from training.config import PpoConfig
 from training.critic import POINTS_PER_UNIT, Critic, points_taken
 from training.network import Network
@@ -102,11 +103,15 @@ class Learner:
         gains, returns = advantages(values, rollout.places, rollout.seats, paid, settings.trace)
         foreseen = 1 - np.var(returns - values) / max(np.var(returns), 1e-9)
         gains = (gains - gains.mean()) / max(gains.std(), 1e-6)
+        # Both ways to settle a moon are worth the same below the table's mean (R21): the seat's own points decide.
+        settles = rollout.masks[:, SUBTRACT_MOON] > 0
+        gains[settles] = np.where(rollout.actions[settles] == SUBTRACT_MOON, 1, -1)
+        gained, returned = (torch.from_numpy(part).to(self._device) for part in (gains, returns))
         sums: dict[str, float] = {}
         for rows in self._batches(len(rollout), rng):
-            told = self._learn_critic(seen, rows, torch.from_numpy(returns))
+            told = self._learn_critic(seen, rows, returned)
             if learns:
-                told |= self._learn_policy(seen, rows, old, torch.from_numpy(gains), entropy_price)
+                told |= self._learn_policy(seen, rows, old, gained, entropy_price)
                 self._move_anchor()
             for name, value in told.items():
                 sums[name] = sums.get(name, 0.0) + value * len(rows)
@@ -121,12 +126,12 @@ class Learner:
         with self._precision():
             new = log_probabilities(self.policy.worths(features, masks), settings.logit_scale)
             # A part of the rows says well enough how far the policy is from its anchor.
-            part = slice(0, len(rows) // _ANCHOR_PART)
+            part = slice(0, max(1, len(rows) // _ANCHOR_PART))
             with torch.no_grad():
                 anchor = log_probabilities(self.anchor.worths(features[part], masks[part]), settings.logit_scale)
         ratios = (new.gather(1, seen.actions[rows])[:, 0] - old[rows]).exp()
         entropy, divergence = mean_entropy(new), mean_divergence(new[part], anchor)
-        loss = policy_loss(ratios, gains[rows].to(ratios.device), settings.clip)
+        loss = policy_loss(ratios, gains[rows], settings.clip)
         self._step(0, self.policy, loss - entropy_price * entropy + settings.anchor * divergence)
         return {
             "ratio": float(ratios.detach().mean()),
@@ -138,7 +143,7 @@ class Learner:
     def _learn_critic(self, seen: Seen, rows: Tensor, returns: Tensor) -> dict[str, float]:
         with self._precision():
             values = self.critic(seen.features[rows], seen.hands[rows], seen.taken[rows])
-        loss = nn.functional.huber_loss(values, returns[rows].to(values.device))
+        loss = nn.functional.huber_loss(values, returns[rows])
         self._step(1, self.critic, loss)
         return {"critic_loss": float(loss.detach())}
 

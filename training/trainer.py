@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from tqdm import tqdm
 
-from training.checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
+from training.checkpoint import drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
 from training.fit import Fitter, Progress, new_network
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
@@ -61,14 +61,8 @@ class Trainer:
         self._metrics = Metrics(self._folder.path)
         try:
             with Workers(config.workers) as workers:
-                pool: list[Labels] = []
-                for number in range(self._last_round):
-                    pool.append(self._labels_of(number, sum(map(len, pool)), workers))
-                    if number < len(state.checkpoints):
-                        continue
-                    self._fit(number, np.concatenate(pool))
-                    self._play_early(number + 1, workers)
-                    self._note_time()
+                if len(state.checkpoints) < self._last_round:
+                    self._go_through_rounds(workers)
                 if config.ppo.iterations:
                     self._play_itself(workers)
                 self._report(workers)
@@ -78,6 +72,18 @@ class Trainer:
         self._folder.save_state()
         if not config.keep_labels:
             self._folder.drop_labels()
+
+    def _go_through_rounds(self, workers: Workers) -> None:
+        """Make labels and fit, round after round; what the folder holds already is not done again."""
+        pool: list[Labels] = []
+        for number in range(self._last_round):
+            pool += self._labels_of(number, sum(map(len, pool)), workers)
+            if number < len(self._state.checkpoints):
+                continue
+            pool = [np.concatenate(pool)]  # gigabytes: never more than two copies at once
+            self._fit(number, pool[0])
+            self._play_early(number + 1, workers)
+            self._note_time()
 
     def save_what_there_is(self) -> Path:
         """Save a network whose fit was interrupted, if it is the best there is; return the newest checkpoint."""
@@ -137,15 +143,15 @@ class Trainer:
     def _title(self, number: int, stage: str) -> str:
         return f"round {number + 1}/{self._last_round} {stage}"
 
-    def _tell(self, bar: Any) -> None:
+    def _tell(self, bar: Any, more: str = "") -> None:
         left = int(max(0.0, self._config.seconds_in_all - self._seconds()))
-        told = f"saved a hand: {self._result}, at most {left // 60}:{left % 60:02d} of training left"
+        told = f"saved a hand: {self._result}, at most {left // 60}:{left % 60:02d} of training left{more}"
         bar.set_postfix_str(told, refresh=False)
 
     # The stages of a round
 
-    def _labels_of(self, number: int, num_before: int, workers: Workers) -> Labels:
-        """Return a round's labels: those that the folder holds, and what is missing made anew."""
+    def _labels_of(self, number: int, num_before: int, workers: Workers) -> list[Labels]:
+        """Return a round's labels in parts: those that the folder holds, and what is missing made anew."""
         state, wanted = self._state, self._config.labels.counts[number]
         closed_at = state.chunks[number] if number < len(state.chunks) else None
         parts: list[Labels] = []
@@ -169,7 +175,7 @@ class Trainer:
             self._note_time()
             rate = count / max(self._seconds() - began, 1e-9)
             self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
-        return np.concatenate(parts)
+        return parts
 
     def _chunks(self, number: int, workers: Workers) -> Iterator[Labels]:
         """Yield a round's chunks one by one, without end."""
@@ -229,10 +235,12 @@ class Trainer:
         return new_network(self._config.network, self._config.seed, number)
 
     def _save(self, network: Network, what: str) -> Path:
-        return save_checkpoint(
+        place = save_checkpoint(
             self._folder.checkpoints, network, self._config, self._state.step,
             what=what, rounds=len(self._state.checkpoints), seconds=round(self._seconds(), 1),
         )  # fmt: skip
+        drop_later_checkpoints(place)
+        return place
 
     # Self-play
 
@@ -247,15 +255,15 @@ class Trainer:
         stage = SelfPlay(config, start, self._fitter.device, kinds, self._fitter.threads)
         if folder.self_play.is_file():
             stage.load(folder.self_play)
-        with self._bar("self-play", config.ppo.iterations, "updates") as bar:
-            bar.update(stage.iteration)
+        with self._bar("self-play", 100, "%") as bar:
+            bar.update(round(100 * stage.share, 2))
             while stage.share < 1:
                 before = stage.share
                 told = stage.iterate()
                 state.step = first_step + stage.iteration
                 self._metrics.write(self._seconds(), self._last_round, "self-play", **told)
-                self._tell(bar)
-                bar.update()
+                self._tell(bar, f", {told['decisions_per_second']:,.0f} decisions/s")
+                bar.update(round(100 * min(stage.share, 1.0), 2) - bar.n)
                 if int(_SAVES_IN_ALL * stage.share) > int(_SAVES_IN_ALL * before):
                     self._save(stage.policy, "self-play")
                     stage.save(folder.self_play)

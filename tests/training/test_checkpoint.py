@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from training.checkpoint import DESCRIPTION, WEIGHTS, latest_checkpoint, load_checkpoint, save_checkpoint
+from training.checkpoint import (
+    DESCRIPTION,
+    WEIGHTS,
+    drop_later_checkpoints,
+    latest_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
 from training.config import Config, NetworkConfig
 from training.fit import new_network
 from training.network import Network
@@ -153,3 +160,13 @@ def test_constants_of_careful_are_kept_with_a_network_that_takes_its_judgements(
     assert loaded.network.constants == made.constants
     assert loaded.network.fresh().constants == made.constants
     assert "careful" not in load_checkpoint(save_checkpoint(tmp_path, network(0), CONFIG, 2)).description
+
+
+def test_checkpoints_of_later_steps_are_dropped_when_a_run_has_gone_on_from_before(tmp_path):
+    """An interrupted fit left 00000090; the fit that was done again ended, cut by time, at 80."""
+    for step in (10, 90, 95):
+        save(tmp_path, seed=step, step=step)
+    place = save(tmp_path, seed=1, step=80)
+    drop_later_checkpoints(place)
+    assert sorted(path.name for path in place.parent.iterdir()) == ["00000010", "00000080"]
+    assert latest_checkpoint(tmp_path) == place

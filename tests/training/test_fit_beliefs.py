@@ -46,10 +46,10 @@ def test_chance_goes_by_the_cards_that_seats_hold():
 def test_fit_beats_chance_and_the_file_gives_the_same_odds(tmp_path, monkeypatch):
     """On held-out tables, after a few ten thousand decisions; half precision costs a thousandth."""
     monkeypatch.setattr(fit_beliefs, "_HELD_OUT", 3000)
-    network, known, chance = fitted(60_000, seed=3)
+    layers, known, chance = fitted(60_000, seed=3)
     assert known < chance - 0.003
     monkeypatch.setattr(fit_beliefs, "BELIEFS_FILE", tmp_path / "beliefs.npz")
-    monkeypatch.setattr(fit_beliefs, "fitted", lambda num_samples, seed: (network, known, chance))
+    monkeypatch.setattr(fit_beliefs, "fitted", lambda num_samples, seed: (layers, known, chance))
     assert fit_beliefs.main([]) == 0
     monkeypatch.setattr(beliefs, "BELIEFS_FILE", tmp_path / "beliefs.npz")
     beliefs._layers.cache_clear()
@@ -58,9 +58,28 @@ def test_fit_beats_chance_and_the_file_gives_the_same_odds(tmp_path, monkeypatch
         odds = log_odds(observations[0])
     finally:
         beliefs._layers.cache_clear()
+    first, first_bias, second, second_bias = (layers[name].astype(np.float64) for name in layers)
+    expected = np.maximum(observations[0] @ first + first_bias, 0) @ second + second_bias
+    np.testing.assert_allclose(odds, expected.reshape(52, NUM_HOLDERS), atol=1e-3)
+
+
+def test_what_is_always_alike_in_training_makes_no_difference_later():
+    """Scores are 0 in single hands: in whole games they must not be noise. What varied counts as it did."""
+    ((observations, _), *_) = list(samples(300, seed=8))
+    seen = torch.from_numpy(observations)
+    network = Beliefs(torch.full((1024,), 0.5))
+    torch.nn.init.normal_(network.second.weight)
+    layers = {name: layer.astype(np.float32) for name, layer in network.layers(seen).items()}
+
+    def odds(rows: np.ndarray) -> np.ndarray:
+        return np.maximum(rows @ layers["first"] + layers["first_bias"], 0) @ layers["second"] + layers["second_bias"]
+
     with torch.no_grad():
-        expected = network(torch.from_numpy(observations[:1]))[0].numpy().reshape(52, NUM_HOLDERS)
-    np.testing.assert_allclose(odds, expected, atol=0.02)
+        np.testing.assert_allclose(odds(observations), network(seen).numpy(), atol=0.1)
+    later = observations.copy()
+    field_values(later, "score_percent")[:] = 70
+    field_values(later, "hands_left")[:] = 0
+    np.testing.assert_array_equal(odds(later), odds(observations))
 
 
 def test_network_that_has_learned_nothing_is_chance():

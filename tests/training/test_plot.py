@@ -32,7 +32,7 @@ def run_with_early_matches(path):
 
 
 def test_curve_is_the_mean_of_early_matches_against_time_and_decisions(tmp_path):
-    """Half widths of independent matches add as squares; labels of all rounds and self-play's decisions count."""
+    """Half widths of different sizes add as squares; labels of all rounds and self-play's decisions count."""
     curve = read_curve(run_with_early_matches(tmp_path / "run"))
     assert (curve.name, curve.field) == ("run", "careful")
     assert [point.seconds for point in curve.points] == [60, 120, 130]

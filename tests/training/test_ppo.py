@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from baselines.careful import Careful
 from baselines.random_legal import RandomLegal
 from chearts_env import Rules
 from chearts_env.observation import field_values
+from chearts_env.table import MOON
 from training.config import Config, LabelsConfig, NetworkConfig, PpoConfig
 from training.critic import Critic, points_taken
 from training.fit import new_network
@@ -293,3 +295,32 @@ def test_self_play_that_is_resumed_ends_as_one_that_was_not_interrupted(tmp_path
     assert torch.equal(weights_of(second.policy), weights_of(whole.policy))
     assert torch.equal(weights_of(second.learner.critic), weights_of(whole.learner.critic))
     assert second.decisions == whole.decisions
+
+
+def test_self_play_prefers_to_subtract_a_moon():
+    """R21: both ways are worth the same relative points, so that the seat's own points must decide, as in labels."""
+    made = learner(learning_rate=1e-2, last_learning_rate=1e-2, anchor=0.0)
+    rollout = rollout_of(RandomLegal())
+    observations, masks, actions = rollout.observations[:64].copy(), np.zeros((64, 54), np.int8), np.full(64, 53)
+    field_values(observations, "phase")[:] = np.eye(4, dtype=np.int8)[MOON]
+    masks[:, 52:] = 1
+    actions[::2] = 52
+    settled = dataclasses.replace(
+        rollout, observations=observations, masks=masks, actions=actions, hands=rollout.hands[:64],
+        places=np.arange(64) // 11, seats=np.arange(64) % 11, rewards=np.zeros((6, 11), np.float32),
+    )  # fmt: skip
+    for number in range(20):
+        made.update(settled, 0.0, np.random.default_rng(number))
+    worths = made.policy(*made.policy.inputs(observations, masks))
+    assert (worths[:, 52] > worths[:, 53]).all()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_batches_of_very_few_decisions_do_not_ruin_the_weights(count):
+    """The part compared with the anchor has a row at least."""
+    made = learner(batch_size=1)
+    rollout = rollout_of(RandomLegal())
+    parts = {name: getattr(rollout, name)[:count] for name in ("observations", "masks", "hands", "actions")}
+    few = dataclasses.replace(rollout, places=rollout.places[:count], seats=rollout.seats[:count], **parts)
+    made.update(few, 0.0, np.random.default_rng(0))
+    assert torch.isfinite(weights_of(made.policy)).all()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from training import train
+from training import train, trainer
 from training.checkpoint import latest_checkpoint, load_checkpoint
 from training.command import INTERRUPTED
 from training.plot import read_curve
@@ -71,10 +71,11 @@ def test_interrupted_self_play_goes_on_to_the_same_weights(tmp_path, monkeypatch
     iterate = SelfPlay.iterate
 
     def dying(self: SelfPlay) -> dict[str, float]:
-        if self.iteration == 2:
+        if self.iteration == 3:
             raise KeyboardInterrupt
         return iterate(self)
 
+    monkeypatch.setattr(trainer, "_SAVES_IN_ALL", 2)
     monkeypatch.setattr(SelfPlay, "iterate", dying)
     status, broken = run(CONFIGS / "quick.yaml", tmp_path / "broken", *overrides)
     assert status == INTERRUPTED

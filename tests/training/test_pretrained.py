@@ -1,0 +1,41 @@
+"""The network that comes with the project: small, whole, and better than the rule player it learned from."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from baselines.careful import Careful
+from chearts_env import Rules, VectorTables
+from chearts_env.arena import play_match
+from training.checkpoint import DESCRIPTION, WEIGHTS, load_checkpoint
+from training.names import _PRETRAINED_PLACE, PRETRAINED, policy_named
+
+
+def test_pretrained_is_small_and_says_what_made_it():
+    """At most 8 MB; configuration, versions, rules and time of the run beside the weights."""
+    assert sum(path.stat().st_size for path in _PRETRAINED_PLACE.iterdir()) < 8e6
+    assert {path.name for path in _PRETRAINED_PLACE.iterdir()} == {DESCRIPTION, WEIGHTS, "README.md"}
+    description = load_checkpoint(_PRETRAINED_PLACE).description
+    assert description["config"]["name"] == "strong"
+    assert description["seconds"] > 0
+    assert {rules["num_players"] for rules in description["rules"]} == set(range(6, 12))
+    assert json.loads((_PRETRAINED_PLACE / DESCRIPTION).read_text("utf-8")) == description
+
+
+def test_pretrained_is_legal_under_any_preset_and_size():
+    """Whole hands; the engine refuses anything else."""
+    rules = [preset(size) for preset in (Rules.card_page, Rules.classic, Rules.bicycle) for size in range(6, 12)]
+    tables, policy, rng = VectorTables(rules, 36, seed=5), policy_named(PRETRAINED), np.random.default_rng(0)
+    for _ in range(150):
+        tables.step(policy.act(tables.observations, tables.action_masks, rng))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", [Rules.card_page, Rules.classic])
+def test_pretrained_saves_points_among_careful(preset):
+    """At 6 seats, where it saves most, the whole interval is above 0 after 200 deals."""
+    match = play_match(policy_named(PRETRAINED), Careful(), preset(6), 200, seed=77)
+    assert match.interval95[0] > 0
