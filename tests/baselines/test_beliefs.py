@@ -44,3 +44,13 @@ def test_seat_that_ducked_low_under_a_king_has_no_cards_between():
     assert np.isfinite(odds).all()
     ducked, to_come = odds[6:11, 7], odds[6:11, 1:5]  # seat 1 lies seven to the left of seat 2
     assert ducked.mean() < to_come.mean()
+
+
+def test_scores_of_earlier_hands_make_no_difference():
+    """They were always 0 where it learned; in whole games they must not be noise."""
+    game = position(Rules(8, pass_cycle=(0,)), ["0: KC 7C"], {2: "2C 3C 2D 3D 4D 5D 6D 7D 8D 9D TD JD QD"})
+    seen = sight(game)[0]
+    later = seen.copy()
+    field_values(later, "score_percent")[:] = 60
+    field_values(later, "hands_left")[:] = 0
+    np.testing.assert_array_equal(log_odds(seen), log_odds(later))
