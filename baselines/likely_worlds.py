@@ -6,9 +6,8 @@ seats. Worlds drawn alike are too friendly, by more than a point a hand. So
 
 - while cards are being passed, seats that have chosen already choose again, as `careful` does, from the hand that a
   world gives them;
-- later, more worlds are drawn than wanted and kept by how likely they are: by the lengths of the suits that seats held
-  after the pass (`shapes.json` has how much more often each length is seen after a pass than before, by table size),
-  and by who holds which card, given what everybody has played (`beliefs`).
+- later, more worlds are drawn than wanted and kept by the lengths of the suits that seats held after the pass:
+  `shapes.json` has how much more often each length is seen after a pass than before, by table size.
 
 `python -m baselines.likely_worlds` measures the lengths anew and writes that file.
 """
@@ -24,11 +23,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from baselines.beliefs import KITTY, log_odds
 from baselines.careful import Careful
 from baselines.careful.playout import ROOM, choose_at
 from chearts_env import Rules, VectorTables
-from chearts_env.cards import FACE_SUIT, NUM_FACES, NUM_RANKS, NUM_SUITS
+from chearts_env.cards import FACE_SUIT, NUM_RANKS, NUM_SUITS
 from chearts_env.compiled import kernel
 from chearts_env.deal import left_of
 from chearts_env.engine import step_table
@@ -39,10 +37,9 @@ from chearts_env.table import PASS, PLAY, Tables
 
 SHAPES_FILE: Final = Path(__file__).with_name("shapes.json")
 #: Worlds drawn for each that is kept.
-DRAWN_FOR_ONE: Final = 16
-#: Lengths of one hand's suits hang together, and so do its cards, so that each counts for less than if it stood alone.
-_WEIGHT_OF_SHAPES: Final = 0.5
-_WEIGHT_OF_BELIEFS: Final = 0.7
+DRAWN_FOR_ONE: Final = 8
+#: Lengths of one hand's suits hang together, so that each counts for less than if it stood alone.
+_WEIGHT: Final = 0.5
 _LONGEST: Final = 20
 _MEASURED_TABLES: Final = 20_000
 
@@ -54,19 +51,17 @@ def likely_worlds(
 
     `weights`, (1,) of dtype `WEIGHTS`, are the constants of the `careful` that the other seats are taken for.
     """
+    has_pass = field_values(observation, "pass_offset")[0] != 0
     phase = field_values(observation, "phase")
-    if not phase[PLAY]:
+    if not (has_pass and phase[PLAY]):
         _, worlds = redeal_observation(observation, rng, num_worlds)
         if phase[PASS]:
             _choose_again(worlds, weights, np.zeros(1, ROOM))
         return worlds
     rules, worlds = redeal_observation(observation, rng, DRAWN_FOR_ONE * num_worlds)
     likelihoods = np.zeros(len(worlds))
-    shapes = _WEIGHT_OF_SHAPES * _log_shapes()[rules.num_players - MIN_PLAYERS]
-    if field_values(observation, "pass_offset")[0] == 0:
-        shapes = np.zeros_like(shapes)
-    _weigh(worlds, shapes, _WEIGHT_OF_BELIEFS * log_odds(observation), likelihoods)
-    chances = np.exp(likelihoods - likelihoods.max())
+    _weigh(worlds, _log_shapes()[rules.num_players - MIN_PLAYERS], likelihoods)
+    chances = np.exp(_WEIGHT * (likelihoods - likelihoods.max()))
     # Evenly spaced points along the worlds, each as long as it is likely: none is kept more often than it must be.
     points = (np.arange(num_worlds) + rng.random()) / num_worlds * chances.sum()
     kept = np.searchsorted(np.cumsum(chances), points).clip(max=len(worlds) - 1)
@@ -100,8 +95,8 @@ def _choose_again(worlds: Any, weights: Any, room: Any) -> None:
 
 
 @kernel
-def _weigh(worlds: Any, log_shapes: Any, odds: Any, likelihoods: Any) -> None:
-    """Write the logarithm of how much likelier each world is than chance has it: by suit lengths and by holders."""
+def _weigh(worlds: Any, log_shapes: Any, likelihoods: Any) -> None:
+    """Write the logarithm of how much likelier each world's suit lengths are after a pass than before one."""
     for place in range(worlds.shape[0]):
         table = worlds[place]
         total = 0.0
@@ -111,10 +106,6 @@ def _weigh(worlds: Any, log_shapes: Any, odds: Any, likelihoods: Any) -> None:
                 for face in range(NUM_RANKS * suit, NUM_RANKS * suit + NUM_RANKS):
                     length += table.public.seats[seat].played[face]
                 total += log_shapes[length]
-            for face in range(NUM_FACES):
-                total += table.private[seat].hand[face] * odds[face, seat]
-        for face in range(NUM_FACES):
-            total += table.hidden.kitty[face] * odds[face, KITTY]
         likelihoods[place] = total
 
 

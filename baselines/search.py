@@ -31,20 +31,15 @@ from chearts_env.table import NUM_ACTIONS, PASS, TABLE
 
 #: Rewards that the end of a hand decides.
 HAND_REWARDS: Final = ("points", "relative")
-#: The factor that makes differences of `careful`'s costs differences of what follows, for the pass and for play.
-SCALE_OF_PASS: Final = 0.13
-SCALE_OF_PLAY: Final = 0.8
-#: The standard deviation of `careful`'s errors among actions that matter, points. In worlds drawn it is 0.9; less is
-#: believed, for they are not quite like the true ones.
-SPREAD: Final = 0.6
-#: The variance of a gain from world to world, points squared: for the pass, and for each card left squared, up to a
-#: most: late in a hand worlds agree. Variances and factors were measured on 3,300 decisions searched with 64 worlds.
-VARIANCE_OF_PASS: Final = 85.0
-VARIANCE_OF_CARDS: Final = 0.6
-MOST_VARIANCE: Final = 75.0
+#: How far `careful` is believed, for the pass and for play: the factor for differences of its costs, the standard
+#: deviation of its errors among actions that matter, points, and the variance of a gain from world to world, points
+#: squared. Factors and variances were measured on decisions searched with 96 worlds. So were the deviations: believing
+#: worlds more (1.5 and above) or less gained less, or lost, when the chosen actions were played out in the true deals.
+PRIOR_OF_PASS: Final = (0.13, 0.5, 85.0)
+PRIOR_OF_PLAY: Final = (0.8, 0.5, 42.0)
 #: So many worlds an action needs before its own variance counts as much as the usual one. Rare disasters make variances
 #: of few worlds far too small just when they matter.
-WORLDS_FOR_VARIANCE: Final = 16
+WORLDS_FOR_VARIANCE: Final = 32
 
 
 class Search:
@@ -94,9 +89,9 @@ class Search:
         best = int(costs.argmin())
         gains = gains - gains[best]  # paired: the same worlds
         values = np.full(NUM_ACTIONS, -np.inf)
-        scale = SCALE_OF_PASS if field_values(observation, "phase")[PASS] else SCALE_OF_PLAY
-        prior = scale * (costs[best] - costs)
-        values[legal] = drawn_together(gains, prior, usual_variance(observation), SPREAD)
+        is_pass = field_values(observation, "phase")[PASS]
+        scale, spread, variance = PRIOR_OF_PASS if is_pass else PRIOR_OF_PLAY
+        values[legal] = drawn_together(gains, scale * (costs[best] - costs), spread, variance)
         return values
 
     def outcomes(
@@ -116,24 +111,17 @@ class Search:
         return costs
 
 
-def usual_variance(observation: npt.NDArray[np.int8]) -> float:
-    """Return the variance from world to world that a gain at a decision usually has, points squared."""
-    if field_values(observation, "phase")[PASS]:
-        return VARIANCE_OF_PASS
-    return min(VARIANCE_OF_CARDS * int(field_values(observation, "hand").sum()) ** 2, MOST_VARIANCE)
-
-
 def drawn_together(
-    gains: npt.NDArray[np.float64], prior: npt.NDArray[np.float64], usual: float, spread: float
+    gains: npt.NDArray[np.float64], prior: npt.NDArray[np.float64], spread: float, usual_variance: float
 ) -> npt.NDArray[np.float64]:
     """Return the best guess of each action's gain, (actions,): what worlds say, (actions, K), and what was held before.
 
     Both count by how sure they are: the average of K worlds has the variance of a gain between worlds over K, what was
-    held before has the variance `spread` squared. `usual` is the variance of a gain that such decisions have.
+    held before has the variance `spread` squared.
     """
     num_worlds = gains.shape[1]
     squares = ((gains - gains.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    variances = (WORLDS_FOR_VARIANCE * usual + squares) / (WORLDS_FOR_VARIANCE + num_worlds - 1)
+    variances = (WORLDS_FOR_VARIANCE * usual_variance + squares) / (WORLDS_FOR_VARIANCE + num_worlds - 1)
     share = 1.0 / (1.0 + variances / num_worlds / spread**2)
     drawn: npt.NDArray[np.float64] = share * gains.mean(axis=1) + (1.0 - share) * prior
     return drawn

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from baselines.careful.weights import new_weights
 from baselines.likely_worlds import likely_worlds
-from baselines.search import drawn_together, usual_variance
+from baselines.search import PRIOR_OF_PASS, PRIOR_OF_PLAY, drawn_together
 from chearts_env.deal import seed_stream
 from chearts_env.observation import field_values
 from chearts_env.rules import MAX_PLAYERS
-from chearts_env.table import MOON, Tables
+from chearts_env.table import MOON, PASS, Tables
 from training.players import CAREFUL, NETWORK
 from training.playouts import finish_hands, step_some
 from training.policy import NetworkPolicy
@@ -97,7 +97,8 @@ class NetworkSearch:
             outcomes = relative[start:end].reshape(len(legal), self._num_worlds)
             first = int(points[row, legal].argmax())
             gains, prior = outcomes - outcomes[first], points[row, legal] - points[row, legal[first]]
-            values = drawn_together(gains, prior, usual_variance(observations[row]), SPREAD)
+            _, _, usual = PRIOR_OF_PASS if field_values(observations[row], "phase")[PASS] else PRIOR_OF_PLAY
+            values = drawn_together(gains, prior, SPREAD, usual)
             best[row] = legal[values.argmax()]
             start = end
         return best

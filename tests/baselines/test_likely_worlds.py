@@ -80,14 +80,16 @@ def test_likely_worlds_have_more_voids_after_a_pass_than_worlds_drawn_alike():
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_worlds_are_the_same_for_the_same_seed(preset):
-    """And others for another."""
+def test_worlds_are_drawn_alike_where_nothing_is_passed_and_the_same_for_the_same_seed(preset):
+    """R8: `redeal_observation` alone without a pass."""
     for game in moments(getattr(Rules, preset)(9), 2, {"play": [0, 40][: fewer(2, 1)]}):
         observation, _ = sight(game)
+        _, alike = redeal_observation(observation, np.random.default_rng(1), 5)
         one, same, other = (
             likely_worlds(observation, np.random.default_rng(seed), 5, tuned_array()) for seed in (1, 1, 2)
         )
         assert one.tobytes() == same.tobytes() != other.tobytes()
+        assert (one.tobytes() == alike.tobytes()) == (preset == "bicycle")
 
 
 def test_shapes_are_ratios_for_every_size_and_length():
