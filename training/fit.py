@@ -125,7 +125,11 @@ class Fitter:
         network.train()
         order = np.empty(0, np.int64)
         while progress.batches < num_batches:
-            progress.share = max(progress.batches / num_batches, (time.perf_counter() - began) / seconds)
+            progress.share = progress.batches / num_batches
+            by_time = (time.perf_counter() - began) / seconds
+            if by_time > (progress.batches + 1) / num_batches:
+                # Only a fit that is really late: a moment's delay must not change the learning rate.
+                progress.share = by_time
             if progress.share >= 1:
                 break
             if len(order) < batch_size:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -94,3 +96,18 @@ def test_trial_chooses_one_of_the_two_types_and_leaves_the_network_alone():
     assert fitter.kind in (torch.float32, torch.bfloat16)
     assert fitter.labels_per_second > 0
     assert torch.equal(network.head.weight, before)
+
+
+def test_delay_within_a_batch_changes_nothing(monkeypatch):
+    """Weights of a run with time enough follow from its seed alone, however busy the machine is."""
+    settings, labels = FitConfig(batch_size=64), labels_that_favour(7)
+
+    def fitted() -> torch.Tensor:
+        network = new_network(NetworkConfig(8, 1), 0, 0)
+        Fitter(network, settings, CPU, torch.float32).fit(network, labels, 2, np.random.default_rng(0), 100.0)
+        return torch.cat([weight.detach().flatten() for weight in network.parameters()])
+
+    calm = fitted()
+    clock = itertools.count(step=3)  # seconds that pass from look to look: the 16 batches take half of the time
+    monkeypatch.setattr("training.fit.time.perf_counter", lambda: float(next(clock)))
+    assert torch.equal(fitted(), calm)
