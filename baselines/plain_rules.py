@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from baselines.careful.choose import forced_action
 from baselines.careful.facts import FACTS, NO_RIVAL, NO_SUIT, note_facts
 from baselines.careful.weights import new_weights
 from chearts_env import Rules, VectorTables
@@ -24,7 +25,7 @@ from chearts_env.cards import BLACK_MARIA, FACE_POINTS, FACE_SUIT, HEARTS, NUM_F
 from chearts_env.compiled import kernel
 from chearts_env.observation import OBSERVATION, field_values
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS
-from chearts_env.table import MASK, MOON, NUM_ACTIONS, PASS, PLAY, SUBTRACT_MOON
+from chearts_env.table import MASK, MOON, PASS, PLAY, SUBTRACT_MOON
 
 VOIDS_FILE: Final = Path(__file__).with_suffix(".json")
 _MEASURED_TABLES: Final = 2_000
@@ -66,13 +67,9 @@ def _choose_all(seen: Any, masks: Any, constants: Any, facts: Any, knows: bool, 
 
 @kernel
 def _choose(seen: Any, mask: Any, constants: Any, facts: Any, knows: bool, voids: Any) -> int:
-    num_legal = 0
-    only = 0
-    for action in range(NUM_ACTIONS):
-        num_legal += mask[action]
-        only += action * int(mask[action])
-    if num_legal == 1:
-        return only
+    forced = forced_action(mask)
+    if forced >= 0:
+        return forced
     if seen.phase[MOON]:
         return SUBTRACT_MOON
     note_facts(seen, constants, facts)

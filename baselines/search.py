@@ -20,7 +20,7 @@ from baselines.careful.choose import write_costs
 from baselines.careful.facts import FACTS
 from baselines.careful.play import ITEM
 from baselines.careful.playout import ROOM, play_hand_out
-from baselines.careful.weights import WEIGHTS, tuned_weights
+from baselines.careful.weights import new_weights
 from baselines.likely_worlds import likely_worlds
 from chearts_env.batch import REWARDS, checked_reward, write_rewards
 from chearts_env.compiled import kernel
@@ -60,8 +60,9 @@ class Search:
             )
         self._num_worlds = int(num_worlds)
         self._reward = checked_reward(reward)
-        self._weights = np.zeros(1, WEIGHTS)
-        self._weights[0] = tuned_weights() if weights is None else weights
+        self._weights = new_weights()
+        if weights is not None:
+            self._weights[0] = weights
 
     def act(
         self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator

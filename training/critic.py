@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from chearts_env.cards import NUM_FACES
 from chearts_env.observation import field_values
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
+from training.network import hidden_layers
 
 #: Points that make 1 in its output.
 POINTS_PER_UNIT: Final = 10.0
@@ -28,9 +28,7 @@ class Critic(nn.Module):
         super().__init__()
         self._sees_all = sees_all
         hidden = (MAX_PLAYERS - 1) * NUM_FACES if sees_all else 0
-        widths = [num_features + hidden, *[width] * num_layers]
-        layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())]
-        self.body = nn.Sequential(*layers)
+        self.body = hidden_layers(num_features + hidden, width, num_layers)
         self.head = nn.Linear(width, 1)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)

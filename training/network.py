@@ -164,6 +164,12 @@ class Expansion(nn.Module):
         return torch.cat([observations[:, _stretch(_TABLE_NUMBERS)].to(kind) * self.table_scales, more], dim=1)
 
 
+def hidden_layers(num_inputs: int, width: int, num_layers: int) -> nn.Sequential:
+    """Return the layers of a multilayer perceptron before its head."""
+    widths = [num_inputs, *[width] * num_layers]
+    return nn.Sequential(*(layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())))
+
+
 class Network(nn.Module):
     """A multilayer perceptron over the expanded observation, with a path from each card's own features to its worth.
 
@@ -183,9 +189,7 @@ class Network(nn.Module):
         self.constants = new_weights() if careful else None
         num_judgements = len(JUDGEMENTS) if careful else 0
         self.num_features = self.expansion.size + NUM_FACES * num_judgements
-        widths = [self.num_features, *[width] * num_layers]
-        layers = [layer for pair in pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())]
-        self.body = nn.Sequential(*layers)
+        self.body = hidden_layers(self.num_features, width, num_layers)
         self.head = nn.Linear(width, NUM_ACTIONS)
         self.card_path = nn.Linear(width, _NUM_CARD_FEATURES + num_judgements)
 

@@ -10,7 +10,7 @@ from baselines.careful.passing import cost_of_giving
 from baselines.careful.play import cost_of_playing
 from chearts_env.cards import NUM_FACES
 from chearts_env.compiled import kernel
-from chearts_env.table import MOON, PASS
+from chearts_env.table import MOON, NUM_ACTIONS, PASS
 
 
 @kernel
@@ -22,19 +22,26 @@ def cost_of(seen: Any, facts: Any, weights: Any, face: int, item: Any) -> float:
 
 
 @kernel
+def forced_action(mask: Any) -> int:
+    """Return the one action that a mask, (54,), allows, -1 if it allows more."""
+    num_legal = 0
+    only = 0
+    for action in range(NUM_ACTIONS):
+        num_legal += mask[action]
+        only += action * int(mask[action])
+    return only if num_legal == 1 else -1
+
+
+@kernel
 def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) -> int:
     """Return the action for an observation, a record of dtype `OBSERVATION`, and its mask, (54,).
 
     `facts` and `item` are room to work in, records of dtype `FACTS` and `ITEM`. Of equal costs the lowest face is
     taken; a forced action is taken without a look.
     """
-    num_legal = 0
-    only = 0
-    for face in range(NUM_FACES):
-        num_legal += mask[face]
-        only += face * int(mask[face])
-    if num_legal == 1:
-        return only
+    forced = forced_action(mask)
+    if forced >= 0:
+        return forced
     note_facts(seen, weights, facts)
     if seen.phase[MOON]:
         return settle_moon(seen, facts.num_players)
