@@ -28,7 +28,7 @@ SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11)
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-train: $(STAMP) ## Train the small configuration, then play it against the simple opponents
+train: $(STAMP) ## Train a network in six minutes, then play it against all opponents
 	$(PY) -m training.train $(CONFIG) $(ARGS)
 
 test: $(STAMP) ## Run every test

@@ -101,18 +101,6 @@ class Fitter:
         on_batch: Callable[[Progress], object] = lambda progress: None,
     ) -> Progress:
         """Fit a network on this fitter's device in place: `epochs` times over the labels, or for `seconds`."""
-        with num_threads(self.threads):
-            return self._fit(network, labels, epochs, rng, seconds, on_batch)
-
-    def _fit(
-        self,
-        network: Network,
-        labels: Labels,
-        epochs: int,
-        rng: np.random.Generator,
-        seconds: float,
-        on_batch: Callable[[Progress], object],
-    ) -> Progress:
         settings = self._settings
         matrices = [weight for weight in network.parameters() if weight.ndim == 2]
         vectors = [weight for weight in network.parameters() if weight.ndim != 2]
@@ -124,26 +112,27 @@ class Fitter:
         progress, began = Progress(), time.perf_counter()
         network.train()
         order = np.empty(0, np.int64)
-        while progress.batches < num_batches:
-            progress.share = progress.batches / num_batches
-            by_time = (time.perf_counter() - began) / seconds
-            if by_time > (progress.batches + 1) / num_batches:
-                # Only a fit that is really late: a moment's delay must not change the learning rate.
-                progress.share = by_time
-            if progress.share >= 1:
-                break
-            if len(order) < batch_size:
-                order = rng.permutation(len(labels))
-            rows, order = order[:batch_size], order[batch_size:]
-            progress.learning_rate = settings.learning_rate * (1 - progress.share)
-            for group in optimizer.param_groups:
-                group["lr"] = progress.learning_rate
-            loss, variance = self._step(network, optimizer, observations[rows], values[rows], self.kind)
-            progress.batches += 1
-            progress.labels += batch_size
-            weight = max(1 / progress.batches, 0.02)
-            progress.loss += weight * (loss / max(variance, 1e-9) - progress.loss)
-            on_batch(progress)
+        with num_threads(self.threads):
+            while progress.batches < num_batches:
+                progress.share = progress.batches / num_batches
+                by_time = (time.perf_counter() - began) / seconds
+                if by_time > (progress.batches + 1) / num_batches:
+                    # Only a fit that is really late: a moment's delay must not change the learning rate.
+                    progress.share = by_time
+                if progress.share >= 1:
+                    break
+                if len(order) < batch_size:
+                    order = rng.permutation(len(labels))
+                rows, order = order[:batch_size], order[batch_size:]
+                progress.learning_rate = settings.learning_rate * (1 - progress.share)
+                for group in optimizer.param_groups:
+                    group["lr"] = progress.learning_rate
+                loss, variance = self._step(network, optimizer, observations[rows], values[rows], self.kind)
+                progress.batches += 1
+                progress.labels += batch_size
+                weight = max(1 / progress.batches, 0.02)
+                progress.loss += weight * (loss / max(variance, 1e-9) - progress.loss)
+                on_batch(progress)
         network.eval()
         self.labels_per_second = progress.labels / (time.perf_counter() - began)
         return progress
