@@ -21,9 +21,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--thin`, for runs in which every step is slow."""
+    """Add `--thin`, for runs in which every step is slow, and `--games`, for a run that plays many."""
     parser.addoption(
         "--thin", type=int, metavar="N", help="of each test's parameter sets run at most N, spread evenly over them"
+    )
+    parser.addoption(
+        "--games", type=int, default=20, metavar="N", help="whole games of each opponent, size and preset (default: 20)"
     )
 
 

@@ -77,7 +77,7 @@ class LabelsConfig:
     mixed: float = 1.0  # share of tables with seats that play worse than `player`, as many as chance has it
     playouts: int = 1  # of each action by compiled players, more only if they play by chance; a network: once
     explore: float = 0.12  # share of actions replaced by random ones on the way to a decision
-    self_play: float = 0.4  # later rounds: share of tables with the network in all seats; the others have it in one
+    self_play: float = 0.4  # later rounds: share of tables with the network in all seats, not in some
     network_playouts: float = 0.0  # later rounds: share of decisions played out by the network instead
     crowded_weight: int = 2  # tables of 9 and more seats under `two_pairs` are dealt this many times as often
 

@@ -148,7 +148,7 @@ def _draw_players(
     """Return who plays each seat, (B, 11): compiled players, and the network where there is one.
 
     `mixed` of the tables have seats that play worse than `player`. With a network, `self_play` of the tables are all
-    the network's, and it has one seat at the others.
+    the network's; at the others it has one seat, and of the rest a share drawn anew for each table.
     """
     count = len(tables)
     players = np.full((count, MAX_PLAYERS), _SENSIBLE[settings.player], np.int8)
@@ -160,6 +160,7 @@ def _draw_players(
         players[replaced] = rng.choice(np.array(worse, np.int8), players.shape)[replaced]
     if with_network:
         num_players = tables["options"]["num_players"].astype(np.int64)
+        players[rng.random(players.shape) < rng.random((count, 1))] = NETWORK
         players[np.arange(count), rng.integers(0, num_players)] = NETWORK
         players[rng.random(count) < settings.self_play] = NETWORK
     return players

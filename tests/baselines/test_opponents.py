@@ -92,11 +92,13 @@ def test_search_is_legal_at_every_decision_of_some_hands(num_players, preset):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("num_players", [6, 11])
+@pytest.mark.parametrize("num_players", SIZES)
 @pytest.mark.parametrize("name", FAST)
-def test_opponent_is_legal_at_every_decision_of_whole_games(name, num_players, preset):
-    """R23: from the first deal to 150 points, with passes to either side."""
-    play_episodes(policy_of(name), getattr(Rules, preset)(num_players), 60, num_tables=60, episode="game")
+def test_opponent_is_legal_at_every_decision_of_whole_games(name, num_players, preset, request):
+    """R23: from the first deal to 150 points, with passes to either side; `--games 2000` plays as many as the issue."""
+    count = request.config.getoption("--games")
+    rules = getattr(Rules, preset)(num_players)
+    play_episodes(policy_of(name), rules, count, num_tables=min(count, 500), episode="game")
 
 
 @pytest.mark.parametrize("name", OPPONENTS)
