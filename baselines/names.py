@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from baselines.careful import Careful
 from baselines.low_card import LowCard
 from baselines.plain_rules import PlainRules
 from baselines.random_legal import RandomLegal
 from baselines.search import Search
-from chearts_env.arena import Policy
+from chearts_env.policy import Policy, loaded_policy
 
 BASELINES: Final[dict[str, Callable[[], Policy]]] = {
     "random_legal": RandomLegal,
@@ -31,22 +30,13 @@ def policy_of(name: str) -> Policy:
     """
     if name in BASELINES:
         return BASELINES[name]()
-    module_name, colon, attribute = name.partition(":")
-    if module_name == _SEARCH:
+    first, colon, _ = name.partition(":")
+    if first == _SEARCH:
         return Search(worlds_of(name))
     if not colon:
         known = ", ".join([*BASELINES, f"{_SEARCH}:K"])
         raise ValueError(f"unknown policy {name!r}: known are {known} and module:attribute")
-    try:
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"policy {name!r} cannot be loaded: {error}") from error
-    policy = found() if isinstance(found, type) or not hasattr(found, "act") else found
-    if not callable(getattr(policy, "act", None)):
-        raise ValueError(f"policy {name!r} has no method act(observations, action_masks, rng)")
-    return policy  # type: ignore[no-any-return]
+    return loaded_policy(name)
 
 
 def is_search(name: str) -> bool:

@@ -1,7 +1,8 @@
 """The reinforcement-learning environment for Cancellation Hearts, 6 to 11 players with two packs.
 
 `Rules` names every option, `Game` is one table, `VectorTables` thousands at once, `cancellation_hearts_v0` the
-PettingZoo environment. Names are loaded when first used, so that importing the package costs almost nothing.
+PettingZoo environment, `SingleSeatEnv` and `SingleSeatVectorEnv` those of Gymnasium. Names are loaded when first used,
+so that importing the package costs almost nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from chearts_env.game import Game as Game
     from chearts_env.game import IllegalActionError as IllegalActionError
     from chearts_env.rules import Rules as Rules
+    from chearts_env.single_seat import SingleSeatEnv as SingleSeatEnv
+    from chearts_env.single_seat import SingleSeatVectorEnv as SingleSeatVectorEnv
     from chearts_env.state import StateError as StateError
     from chearts_env.vector import VectorTables as VectorTables
 
@@ -23,10 +26,15 @@ _ROOM_OF = {
     "Game": "game",
     "IllegalActionError": "game",
     "Rules": "rules",
+    "SingleSeatEnv": "single_seat",
+    "SingleSeatVectorEnv": "single_seat",
     "StateError": "state",
     "VectorTables": "vector",
 }
-__all__ = ["Game", "IllegalActionError", "Rules", "StateError", "VectorTables", "cancellation_hearts_v0"]
+__all__ = [
+    "Game", "IllegalActionError", "Rules", "SingleSeatEnv", "SingleSeatVectorEnv", "StateError", "VectorTables",
+    "cancellation_hearts_v0",
+]  # fmt: skip
 
 
 def _register_with_pettingzoo() -> None:
@@ -38,7 +46,17 @@ def _register_with_pettingzoo() -> None:
         pettingzoo.register("aec", name, entry_point="chearts_env.cancellation_hearts_v0:env")
 
 
+def _register_with_gymnasium() -> None:
+    import gymnasium
+
+    name = "chearts_env/CancellationHearts-v0"
+    if name not in gymnasium.registry:
+        room = "chearts_env.single_seat"
+        gymnasium.register(name, f"{room}:SingleSeatEnv", vector_entry_point=f"{room}:SingleSeatVectorEnv")
+
+
 _register_with_pettingzoo()
+_register_with_gymnasium()
 
 
 def __getattr__(name: str) -> Any:

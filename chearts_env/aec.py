@@ -79,8 +79,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         self._episode: Episode = episode
         checked_episode(episode)
         self._reward = checked_reward(reward)
-        self.render_mode = _checked_render_mode(render_mode)
-        self._dtype = _checked_dtype(observation_dtype)
+        self.render_mode = checked_render_mode(render_mode)
+        self._dtype = checked_dtype(observation_dtype)
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -277,7 +277,8 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         return str(self.env)
 
 
-def _checked_render_mode(render_mode: str | None) -> str | None:
+def checked_render_mode(render_mode: str | None) -> str | None:
+    """Return a render mode; raises ValueError for an unknown one."""
     if render_mode is not None and render_mode not in RENDER_MODES:
         raise ValueError(
             f"render_mode={render_mode!r} is not allowed: it must be None or one of {', '.join(RENDER_MODES)}"
@@ -285,7 +286,8 @@ def _checked_render_mode(render_mode: str | None) -> str | None:
     return render_mode
 
 
-def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+def checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return the type of an observation's entries; raises ValueError for one that is not on offer."""
     try:
         checked = np.dtype(dtype)
     except TypeError:
@@ -295,11 +297,12 @@ def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     return checked
 
 
-def _observation_space(dtype: np.dtype[Any]) -> gymnasium.spaces.Dict:
+def vector_space(dtype: np.dtype[Any]) -> gymnasium.spaces.Box:
+    """Return the space of observation vectors, (O,)."""
     low, high = bounds()
-    return gymnasium.spaces.Dict(
-        {
-            "observation": gymnasium.spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type),
-            "action_mask": gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
-        }
-    )
+    return gymnasium.spaces.Box(low.astype(dtype), high.astype(dtype), dtype=dtype.type)
+
+
+def _observation_space(dtype: np.dtype[Any]) -> gymnasium.spaces.Dict:
+    masks = gymnasium.spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+    return gymnasium.spaces.Dict({"observation": vector_space(dtype), "action_mask": masks})

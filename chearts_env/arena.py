@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from chearts_env.game import Episode, Game
+from chearts_env.policy import Policy, RowGenerator, mixed
 from chearts_env.rules import Rules
-from chearts_env.seating import Played, Policy, RowGenerator, Watch, mixed, play_seated, table_keys
+from chearts_env.seating import Played, Watch, play_seated, table_keys
 
 __all__ = [
     "NORMAL_95", "NUM_TABLES", "Match", "Played", "Policy", "RowGenerator", "Watch", "deal_seeds", "dealt_games",

@@ -15,27 +15,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.game import Game, IllegalActionError, action_to_text
-from chearts_env.table import NUM_ACTIONS
+from chearts_env.game import Game
+from chearts_env.policy import Actions, Policy, chosen_actions, next_keys, sub_keys
 from chearts_env.vector import VectorTables
 
-_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _NOBODY: Final = -1
-
-Actions = npt.NDArray[np.integer[Any]]
-
-
-class Policy(Protocol):
-    """Anything that chooses actions from what seats see and may do."""
-
-    def act(
-        self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
-    ) -> Actions:
-        """Return one allowed action for each row, (N,), given (N, O) observations and (N, 54) masks.
-
-        Chance comes from `rng` only. Rows are seats of different hands: nothing may be remembered from call to call.
-        """
-        ...
 
 
 class Watch(Protocol):
@@ -62,43 +46,6 @@ class Played:
     hands: npt.NDArray[np.int64]  # (T,) hands played
     decisions: npt.NDArray[np.int64]  # (P,) made by each policy
     seconds: npt.NDArray[np.float64]  # (P,) it took for them
-
-
-class RowGenerator(np.random.Generator):
-    """The generator that a policy is handed: row i of what `random` draws comes from row i's own stream.
-
-    So a hand is played alike whatever hands are played beside it. That holds for `random(N)` and `random((N, ...))`
-    with N the number of rows; other methods work, from a stream that all rows of the call share.
-    """
-
-    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
-        """Start one stream for each key, (N,) uint64."""
-        super().__init__(np.random.PCG64(int(keys[0]) if len(keys) else 0))
-        self._keys = keys
-        self._num_drawn = 0
-
-    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return uniform numbers in [0, 1), as `numpy.random.Generator.random` does."""
-        shape = () if size is None else tuple(np.atleast_1d(size).tolist())
-        if not shape or shape[0] != len(self._keys) or out is not None:
-            return super().random(size, dtype, out)
-        width = int(np.prod(shape[1:]))
-        places = np.arange(self._num_drawn, self._num_drawn + width, dtype=np.uint64)
-        self._num_drawn += width
-        words = mixed(self._keys[:, None] + (places + np.uint64(1)) * _GOLDEN)
-        return ((words >> np.uint64(11)) * 2.0**-53).astype(dtype).reshape(shape)
-
-
-def mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Return 64-bit words scrambled one by one (the finaliser of SplitMix64): neighbours give unrelated words."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def sub_keys(keys: npt.NDArray[np.uint64], numbers: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-    """Return new keys made of keys and whole numbers, shapes broadcast: other numbers give unrelated keys."""
-    return mixed(keys + numbers.astype(np.uint64) * _GOLDEN)
 
 
 def table_keys(seed: int, stream: int, deals: range, num_tables: int) -> npt.NDArray[np.uint64]:
@@ -136,7 +83,7 @@ def play_seated(
     last_numbers = hand_numbers.copy()
     playing = np.ones(len(games), np.bool_)
     while playing.any():
-        keys = mixed(keys + _GOLDEN)
+        keys = next_keys(keys)
         actions = players.choose(playing, keys)
         if has_next_hand:
             last_numbers = hand_numbers.copy()
@@ -197,39 +144,10 @@ class _Players:
             places = np.flatnonzero(acting == number)
             if len(places):
                 began = time.perf_counter()
-                actions[places] = _chosen(policy, name, tables, places, keys[places])
+                actions[places] = chosen_actions(
+                    policy, name, tables.observations[places], tables.action_masks[places], tables.movers[places],
+                    keys[places],
+                )  # fmt: skip
                 self.seconds[number] += time.perf_counter() - began
                 self.decisions[number] += len(places)
         return actions
-
-
-def _chosen(
-    policy: Policy, name: str, tables: VectorTables, places: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64]
-) -> Actions:
-    """Return a policy's choices for the movers of some tables, checked."""
-    masks = tables.action_masks[places]
-    chosen = np.asarray(policy.act(tables.observations[places], masks, RowGenerator(keys)))
-    if chosen.shape != places.shape or chosen.dtype.kind not in "iu":
-        raise ValueError(
-            f"{name} returned {chosen.dtype} of shape {chosen.shape}; whole numbers of shape {places.shape} needed"
-        )
-    # Looked up in the tables' own masks: the policy may have written into its copy.
-    allowed = allowed_rows(chosen, tables.action_masks[places])
-    if not allowed.all():
-        wrong = int(np.argmin(allowed))
-        mask = tables.action_masks[places[wrong]]
-        raise IllegalActionError(_why_refused(name, int(tables.movers[places[wrong]]), int(chosen[wrong]), mask))
-    return chosen
-
-
-def allowed_rows(chosen: Actions, masks: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-    """Say of which rows the actions, (N,) any whole numbers, are allowed by the masks, (N, 54)."""
-    is_action = (chosen >= 0) & (chosen < NUM_ACTIONS)
-    allowed: npt.NDArray[np.bool_] = masks[np.arange(len(chosen)), np.where(is_action, chosen, 0)] == 1
-    return is_action & allowed
-
-
-def _why_refused(name: str, seat: int, action: int, mask: npt.NDArray[np.int8]) -> str:
-    what = f"{action} ({action_to_text(action)})" if 0 <= action < NUM_ACTIONS else f"{action}"
-    legal = " ".join(action_to_text(int(each)) for each in np.flatnonzero(mask))
-    return f"{name} in seat {seat} chose action {what}, which its mask excludes; legal: {legal}"

@@ -39,6 +39,8 @@ ROOMS = (
     "render",  # draws what a seat may see; stands here because the environments call it
     "aec",
     "cancellation_hearts_v0",
+    "policy",  # what acts: its protocol, the streams it draws from, its choices checked
+    "seat_tables",  # tables at which one seat learns; serves `single_seat`
     "single_seat",
     "record",
     "seating",  # policies at tables, played to the end

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from chearts_env import Game, Rules
-from chearts_env.seating import Played, RowGenerator, play_seated, sub_keys, table_keys
+from chearts_env.policy import RowGenerator, sub_keys
+from chearts_env.seating import Played, play_seated, table_keys
 
 RULES = Rules(6, first_dealer=0)
 

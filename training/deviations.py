@@ -21,8 +21,8 @@ from chearts_env.batch import begin_all
 from chearts_env.compiled import kernel
 from chearts_env.engine import step_table
 from chearts_env.game import IllegalActionError
+from chearts_env.policy import allowed_rows
 from chearts_env.rules import CARDS_PASSED, Rules
-from chearts_env.seating import allowed_rows
 from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS, PHASES, PLAY, Tables, new_tables
 from training.labels import LABEL, Labels, draw_seeds
 from training.matches import named_policy

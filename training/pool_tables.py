@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from chearts_env.arena import dealt_games
+from chearts_env.policy import Policy
 from chearts_env.rules import Rules
-from chearts_env.seating import Policy, play_seated, table_keys
+from chearts_env.seating import play_seated, table_keys
 
 # Arena's matches have the streams 1 and 7.
 _SEATING_STREAM: Final = 2

@@ -11,9 +11,12 @@ from baselines.careful.choose import choose_carefully
 from baselines.careful.explain import Reason, explain
 from baselines.careful.facts import FACTS
 from baselines.careful.play import ITEM
+from baselines.careful.playout import ROOM, choose_at
 from baselines.careful.weights import tuned_weights
 from chearts_env.compiled import kernel
+from chearts_env.engine import HAND_SCORED
 from chearts_env.observation import OBSERVATION
+from chearts_env.seat_tables import take_step
 
 
 class Careful:
@@ -39,6 +42,10 @@ class Careful:
         )
         return actions
 
+    def play_to_seats(self, tables: Any, rows: Any, seats: Any, reward: int, paid: Any, statuses: Any) -> None:
+        """Play tables on to a seat's next decision, as `chearts_env.policy.TablePolicy` says, in compiled code."""
+        _play_to_seats(tables, rows, seats, reward, paid, statuses, self._weights, np.zeros(1, ROOM)[0])
+
     def explain(self, observation: npt.NDArray[np.int8], action_mask: npt.NDArray[np.int8]) -> list[Reason]:
         """Return each legal action of one observation, (O,), with its cost and why, the one that is played first."""
         return explain(observation, action_mask, self._weights)
@@ -48,3 +55,14 @@ class Careful:
 def _choose_all(seen: Any, masks: Any, weights: Any, facts: Any, item: Any, actions: Any) -> None:
     for row in range(masks.shape[0]):
         actions[row] = choose_carefully(seen[row], masks[row], weights, facts, item)
+
+
+@kernel
+def _play_to_seats(
+    tables: Any, rows: Any, seats: Any, reward: int, paid: Any, statuses: Any, weights: Any, room: Any
+) -> None:
+    for number in range(rows.shape[0]):
+        row = rows[number]
+        table = tables[row]
+        while statuses[row] <= HAND_SCORED and table.public.mover != seats[row]:
+            take_step(table, choose_at(table, weights, room), row, seats, reward, paid, statuses)

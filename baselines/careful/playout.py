@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from baselines.careful.choose import choose_carefully
+from baselines.careful.choose import choose_carefully, forced_action
 from baselines.careful.facts import FACTS
 from baselines.careful.play import ITEM
 from chearts_env.compiled import kernel
@@ -24,6 +24,9 @@ def choose_at(table: Any, weights: Any, room: Any) -> int:
     mover = table.public.mover
     private = table.private[mover]
     write_mask(table.options, table.public, private, room.mask)
+    forced = forced_action(room.mask.legal)
+    if forced >= 0:  # one decision in five: it need not be looked at
+        return forced
     encode(table.options, table.public, private, mover, room.seen)
     return choose_carefully(room.seen, room.mask.legal, weights, room.facts, room.priced)
 
