@@ -8,9 +8,12 @@ from functools import lru_cache, reduce
 from operator import add
 from typing import Any, Final
 
+import numpy as np
+
 from baselines.names import policy_of
 from chearts_env.arena import Match, Policy, joined, play_deals, play_match
 from chearts_env.rules import Rules
+from chearts_env.vector import VectorTables
 from training.checkpoint import versions
 from training.chunks import deals_at_once
 from training.losses import Losses, LossWatch, losses_of_match
@@ -96,8 +99,11 @@ class WatchedMatch(Match):
 
 @lru_cache(maxsize=64)
 def named_policy(name: str) -> Policy:
-    """Return a policy by its name, made once in each process."""
-    return policy_named(name)
+    """Return a policy by its name, made once in each process and asked once: what it compiles then takes seconds."""
+    policy = policy_named(name)
+    tables = VectorTables(Rules(), 1, seed=0)
+    policy.act(tables.observations, tables.action_masks, np.random.default_rng(0))
+    return policy
 
 
 def half_width(match: Match) -> float:
