@@ -42,7 +42,10 @@ ROOMS = (
     "policy",  # what acts: its protocol, the streams it draws from, its choices checked
     "seat_tables",  # tables at which one seat learns; serves `single_seat`
     "single_seat",
+    "record_format",  # a hand as a line of JSON
+    "record_export",  # records as arrays
     "record",
+    "recording",  # makes records of what is being played
     "seating",  # policies at tables, played to the end
     "arena",
     "bench_peers",  # other environments, to be measured beside ours
@@ -65,6 +68,7 @@ ALLOWED = {
 ALLOWED_IN_FUNCTIONS = {
     "chearts_env.render": {"PIL"},  # the extra `render`
     "chearts_env.bench_peers": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
+    "chearts_env.record": {"zstandard"},  # the extra `record`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`
 }
 

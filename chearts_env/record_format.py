@@ -1,0 +1,250 @@
+"""One hand as one line of JSON: what a record holds, how it is written, and how what is read is checked.
+
+`schema()` is the JSON Schema of a line; `record.py` makes files of lines. Holds no rule of the game: whether a hand
+could have been played like that, `HandRecord.replay` asks the engine.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from chearts_env.cards import counts_to_text, face_to_text, faces_from_text
+from chearts_env.game import EPISODES, Episode, Game, IllegalActionError, action_to_text
+from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS, Rules
+from chearts_env.table import ADD_MOON, SUBTRACT_MOON
+
+#: Raise it when a key is added, left out or given another meaning; lines of another version are refused.
+FORMAT_VERSION: Final = 1
+FORMAT: Final = "chearts-record"
+
+_MOONS: Final = {SUBTRACT_MOON: "subtract", ADD_MOON: "add"}
+_CHECK: Final = ',"check":"'
+_CHECK_LENGTH: Final = len(_CHECK) + 8 + len('"}')
+
+
+class RecordError(ValueError):
+    """A record that is damaged, of another version, or that the engine disagrees with."""
+
+
+@dataclass(frozen=True)
+class HandRecord:
+    """One hand, from the deal to the scores. Seats are absolute; `n` is the number of players."""
+
+    rules: Rules
+    episode: Episode  # "hand", or "game": one hand of a game
+    seed: int | None  # of the episode, None if it began from a deal given by hand
+    hand_number: int
+    dealer: int
+    hands: tuple[str, ...]  # (n,) as dealt, as text
+    kitty: str
+    moves: tuple[tuple[int, int], ...]  # (seat, action) of every decision, in order: passes, plays, a moon's settlement
+    scores: tuple[int, ...]  # (n,) points, before this hand
+    score_changes: tuple[int, ...]  # (n,) points
+    players: tuple[str, ...] | None = None  # (n,) who sat there
+    #: Of each decision, what a policy held actions to be worth, points.
+    values: tuple[Mapping[int, float] | None, ...] | None = None
+
+    def replay(self) -> Iterator[tuple[Game, int, int]]:
+        """Yield the game, which goes on, before each decision, with the decision's number and action.
+
+        Raises RecordError, naming the decision, as soon as the engine disagrees; at the end the scores must agree.
+        """
+        game = self._dealt()
+        for number, (seat, action) in enumerate(self.moves):
+            if game.is_over or len(game.score_sheet):
+                raise RecordError(f"decision {number}: the hand is over after {number} decisions")
+            if game.mover != seat:
+                raise RecordError(f"decision {number}: seat {seat} acts, and it is seat {game.mover}'s turn")
+            yield game, number, action
+            try:
+                game.step(action)
+            except IllegalActionError as error:
+                raise RecordError(f"decision {number}: {error}") from None
+        sheet = game.score_sheet
+        if not len(sheet):
+            raise RecordError(f"decision {len(self.moves)} is missing: seat {game.mover} has to act")
+        if tuple(sheet[-1].tolist()) != self.score_changes:
+            raise RecordError(f"scores change by {list(self.score_changes)}, and by the rules by {sheet[-1].tolist()}")
+
+    def _dealt(self) -> Game:
+        try:
+            game = Game.from_hands(
+                self.rules, self.hands, self.kitty, self.dealer, self.hand_number, self.scores, episode=self.episode
+            )
+        except (ValueError, TypeError) as error:
+            raise RecordError(f"the deal cannot be: {error}") from None
+        if self.seed is not None and (self.episode == "hand" or self.hand_number == 0):
+            first = Game(self.rules, self.seed, episode=self.episode)
+            for seat in range(self.rules.num_players):
+                if (first.hand(seat) != game.hand(seat)).any():
+                    raise RecordError(f"seed {self.seed} deals seat {seat} {counts_to_text(first.hand(seat))}")
+            if (first.dealer, first.pass_offset) != (game.dealer, game.pass_offset):
+                raise RecordError(f"seed {self.seed} has dealer {first.dealer} and passes to {first.pass_offset}")
+        return game
+
+    def to_line(self) -> str:
+        """Return the record as a line of JSON, its end included."""
+        n, passes, tricks = self.rules.num_players, self._num_passes(), []
+        plays = self.moves[passes : passes + n * self.rules.hand_size]
+        for start in range(0, len(plays), n):
+            trick = plays[start : start + n]
+            tricks.append([trick[0][0], " ".join(face_to_text(face) for _, face in trick)])
+        given = self.moves[:passes]
+        moon = self.moves[passes + len(plays) :]
+        content = {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "rules": self.rules.to_dict(),
+            "episode": self.episode,
+            "seed": self.seed,
+            "hand_number": self.hand_number,
+            "dealer": self.dealer,
+            "hands": list(self.hands),
+            "kitty": self.kitty,
+            "passes": [
+                [given[start][0], " ".join(face_to_text(face) for _, face in given[start : start + CARDS_PASSED])]
+                for start in range(0, passes, CARDS_PASSED)
+            ],
+            "tricks": tricks,
+            "moon": [moon[0][0], _MOONS[moon[0][1]]] if moon else None,
+            "scores": list(self.scores),
+            "score_changes": list(self.score_changes),
+            "players": list(self.players) if self.players else None,
+            "values": [_named(each) for each in self.values] if self.values else None,
+        }
+        return with_check(json.dumps(content, separators=(",", ":")))
+
+    def _num_passes(self) -> int:
+        offset = self.rules.pass_cycle[self.hand_number % len(self.rules.pass_cycle)]
+        return CARDS_PASSED * self.rules.num_players if offset else 0
+
+    @classmethod
+    def from_line(cls, line: str) -> HandRecord:
+        """Read a line; raises RecordError if it is damaged, altered or of another version."""
+        content = checked_content(line)
+        try:
+            rules = _rules(json.dumps(content["rules"]))
+            n = rules.num_players
+            passes = [_moves_of(seat, text, 0, n) for seat, text in content["passes"]]
+            tricks = [_moves_of(seat, text, 1, n) for seat, text in content["tricks"]]
+            moon = content["moon"]
+            settled = [[(moon[0], SUBTRACT_MOON if moon[1] == "subtract" else ADD_MOON)]] if moon else []
+            values = content["values"]
+            return cls(
+                rules, _one_of(content["episode"]), content["seed"], content["hand_number"], content["dealer"],
+                tuple(content["hands"]), content["kitty"],
+                tuple(move for moves in [*passes, *tricks, *settled] for move in moves),
+                tuple(content["scores"]), tuple(content["score_changes"]),
+                tuple(content["players"]) if content["players"] else None,
+                tuple(_numbered(each) for each in values) if values else None,
+            )  # fmt: skip
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            raise RecordError(f"a key is missing or wrong: {error!r}") from None
+
+
+@lru_cache(maxsize=64)
+def _rules(text: str) -> Rules:
+    """Return the rules that a text of JSON holds: checking them takes longer than all else of a line."""
+    return Rules.from_dict(json.loads(text))
+
+
+def _one_of(episode: Any) -> Episode:
+    if episode not in EPISODES:
+        raise ValueError(f"episode {episode!r}")
+    return episode  # type: ignore[no-any-return]
+
+
+def _moves_of(seat: int, text: str, step: int, n: int) -> list[tuple[int, int]]:
+    """Return cards as moves: all of one seat, or of seats clockwise from it."""
+    return [((seat + step * place) % n, face) for place, face in enumerate(faces_from_text(text))]
+
+
+def _named(values: Mapping[int, float] | None) -> dict[str, float] | None:
+    return None if values is None else {action_to_text(action): value for action, value in values.items()}
+
+
+def _numbered(values: Mapping[str, float] | None) -> dict[int, float] | None:
+    if values is None:
+        return None
+    actions = {action_to_text(action): action for action in range(ADD_MOON + 1)}
+    return {actions[name]: float(value) for name, value in values.items()}
+
+
+def with_check(body: str) -> str:
+    """Return an object of JSON as a line that ends in the check sum of all before it."""
+    return f'{body[:-1]}{_CHECK}{zlib.crc32(body.encode()):08x}"}}\n'
+
+
+def checked_content(line: str) -> dict[str, Any]:
+    """Return what a line holds; raises RecordError if it is cut, altered, no record, or of another version."""
+    if not line.endswith("\n"):
+        raise RecordError("the line is cut: it has no end")
+    text = line.rstrip("\n")
+    body, check = text[:-_CHECK_LENGTH] + "}", text[-_CHECK_LENGTH:]
+    if not check.startswith(_CHECK):
+        raise RecordError("the line is no record, or cut: it does not end in its check sum")
+    if with_check(body) != line:
+        raise RecordError("the line was altered: its check sum does not agree")
+    content = json.loads(body)
+    if content.get("format") != FORMAT or content.get("version") != FORMAT_VERSION:
+        raise RecordError(
+            f"format {content.get('format')!r} version {content.get('version')!r}; {FORMAT!r} version "
+            f"{FORMAT_VERSION} is needed"
+        )
+    return content  # type: ignore[no-any-return]
+
+
+def _strings(what: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "minItems": MIN_PLAYERS, "maxItems": MAX_PLAYERS,
+            "description": what}  # fmt: skip
+
+
+def _points(what: str) -> dict[str, Any]:
+    return _strings(what) | {"items": {"type": "integer"}}
+
+
+def _seat_and_text(what: str) -> dict[str, Any]:
+    seat = {"type": "integer", "minimum": 0, "maximum": MAX_PLAYERS - 1}
+    return {"type": "array", "prefixItems": [seat, {"type": "string"}], "minItems": 2, "maxItems": 2,
+            "items": False, "description": what}  # fmt: skip
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a hand's line."""
+    whole = {"type": "integer", "minimum": 0}
+    maybe = [{"type": "null"}]
+    properties: dict[str, Any] = {
+        "format": {"const": FORMAT},
+        "version": {"const": FORMAT_VERSION},
+        "rules": {"type": "object", "description": "every option of Rules by its name"},
+        "episode": {"enum": list(EPISODES)},
+        "seed": {"anyOf": [whole, *maybe], "description": "of the episode; null if it began from a given deal"},
+        "hand_number": whole,
+        "dealer": whole,
+        "hands": _strings("by seat, as dealt: cards as rank and suit, such as QS, separated by spaces"),
+        "kitty": {"type": "string"},
+        "passes": {"type": "array", "items": _seat_and_text("seat, and the three cards it gives, in order (R7)")},
+        "tricks": {"type": "array", "items": _seat_and_text("leader, and the cards clockwise from it (R11)")},
+        "moon": {"anyOf": [_seat_and_text("seat, and subtract or add (R21)"), *maybe]},
+        "scores": _points("by seat, before this hand"),
+        "score_changes": _points("by seat (R20 to R22)"),
+        "players": {"anyOf": [_strings("names by seat"), *maybe]},
+        "values": {
+            "anyOf": [{"type": "array", "items": {"anyOf": [{"type": "object"}, *maybe]}}, *maybe],
+            "description": "of each decision in order: actions as text, and points that they were held worth",
+        },
+        "check": {"type": "string", "pattern": "^[0-9a-f]{8}$", "description": "CRC-32 of the line without this key"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "One hand of Cancellation Hearts",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -1,0 +1,181 @@
+"""Records made while playing: of a `Game`, of the PettingZoo environment, of `VectorTables` and of matches.
+
+Each recorder calls `write` with every hand that is scored; that may be a `RecordWriter`'s, or a list's `append`. A hand
+that was begun before the recorder, or never ended, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pettingzoo.utils import BaseWrapper
+
+from chearts_env.cards import counts_to_text
+from chearts_env.game import Game
+from chearts_env.record_format import HandRecord
+from chearts_env.vector import VectorTables
+
+Write = Callable[[HandRecord], object]
+Values = Mapping[int, float]
+
+
+class GameRecorder:
+    """Records the hands of games, one game after the other: use `step` in place of the game's own."""
+
+    def __init__(self, write: Write, players: Sequence[str] | None = None) -> None:
+        """`players` are the names by seat."""
+        self._write = write
+        self._players = tuple(players) if players is not None else None
+        self._deal: dict[str, Any] | None = None
+        self._num_scored = 0
+        self._seed: int | None = None  # of the game, once its first hand was seen dealt
+        self._moves: list[tuple[int, int]] = []
+        self._values: list[Values | None] = []
+        self._before: Game | None = None
+
+    def step(self, game: Game, action: int, values: Values | None = None) -> None:
+        """Take an action, as `game.step` does; `values` are what the policy held the actions to be worth, points."""
+        self.before(game)
+        seat = game.mover
+        game.step(action)
+        assert seat is not None
+        self.after(game, seat, int(action), values)
+
+    def before(self, game: Game) -> None:
+        """Look at a game before an action is taken, by whoever takes it."""
+        if game is not self._before or not self._moves:
+            self._seed = _seed_of(game, self._seed if game is self._before else None)
+            self._before = game
+            self._moves, self._values = [], []
+            self._num_scored = len(game.score_sheet)
+            self._deal = _deal_of(game, self._seed) if _is_fresh(game) else None
+
+    def after(self, game: Game, seat: int, action: int, values: Values | None = None) -> None:
+        """Note the action that a seat has taken since `before`."""
+        self._moves.append((seat, action))
+        self._values.append(values)
+        sheet = game.score_sheet
+        if len(sheet) == self._num_scored:
+            return
+        if self._deal is not None:
+            has_values = any(each is not None for each in self._values)
+            self._write(
+                HandRecord(
+                    **self._deal, moves=tuple(self._moves), score_changes=tuple(sheet[-1].tolist()),
+                    players=self._players, values=tuple(self._values) if has_values else None,
+                )
+            )  # fmt: skip
+        self._moves, self._values = [], []
+
+
+def _is_fresh(game: Game) -> bool:
+    """Say whether a hand has just been dealt."""
+    held = sum(int(game.hand(seat).sum()) for seat in range(game.num_players))
+    return not game.is_over and held == game.num_players * game.rules.hand_size
+
+
+def _deal_of(game: Game, seed: int | None) -> dict[str, Any]:
+    """Return what a record says of a deal."""
+    return {
+        "rules": game.rules,
+        "episode": game.episode,
+        "seed": seed,
+        "hand_number": game.hand_number,
+        "dealer": game.dealer,
+        "hands": tuple(counts_to_text(game.hand(seat)) for seat in range(game.num_players)),
+        "kitty": counts_to_text(game.kitty),
+        "scores": tuple(game.scores.tolist()),
+    }
+
+
+def _seed_of(game: Game, known: int | None) -> int | None:
+    """Return the seed of a game, None if its cards are others; `known` is what it was at an earlier hand."""
+    if game.episode == "game" and (game.hand_number or not _is_fresh(game)):
+        return known
+    dealt = Game(game.rules, game.seed, episode=game.episode)
+    hands_agree = all((dealt.hand(seat) == game.hand(seat)).all() for seat in range(game.num_players))
+    return game.seed if hands_agree and (dealt.dealer, dealt.hand_number) == (game.dealer, game.hand_number) else None
+
+
+class RecordedEnv(BaseWrapper[str, Any, Any]):
+    """The PettingZoo environment, recorded: `RecordedEnv(cancellation_hearts_v0.env(), writer.write)`."""
+
+    def __init__(self, env: Any, write: Write, players: Sequence[str] | None = None) -> None:
+        """Wrap an environment; `players` are the names by seat."""
+        super().__init__(env)
+        self._recorder = GameRecorder(write, players)
+
+    def step(self, action: Any) -> None:
+        """Act for `agent_selection`."""
+        raw = self.env.unwrapped
+        game, agent = raw.game, raw.agent_selection
+        takes_part = not (raw.terminations[agent] or raw.truncations[agent])
+        is_legal = takes_part and int(action) in game.legal_actions()
+        if is_legal:
+            seat = game.mover
+            self._recorder.before(game)
+        super().step(action)
+        if is_legal:
+            self._recorder.after(game, seat, int(action))
+
+
+class TablesRecorder:
+    """Records the hands of `VectorTables`: call `before_step` and `after_step` around every step.
+
+    It is a `Watch`, so that a match can be recorded: `play_match(..., watch=TablesRecorder(writer.write))`.
+    """
+
+    def __init__(self, write: Write, players: Sequence[Sequence[str]] | None = None) -> None:
+        """`players` are the names by table and seat."""
+        self._write = write
+        self._players = players
+        self._tables: VectorTables | None = None
+        self._steps: list[tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]] = []
+        self._first = 0  # number of the step that stands first in the list
+
+    def before_step(
+        self, tables: VectorTables, actions: npt.NDArray[Any], playing: npt.NDArray[np.bool_] | None = None
+    ) -> None:
+        """See the tables before `actions`, (B,), are taken; rows that `playing`, (B,), leaves out do not count."""
+        if tables is not self._tables:
+            self._tables = tables
+            self._steps, self._first = [], 0
+            self._deals = [_deal_at(tables, row, None) for row in range(len(tables))]
+            self._begun = np.zeros(len(tables), np.int64)
+            self._numbers = tables._tables["public"]["hand_number"].copy()
+        self._steps.append((tables.movers.copy(), np.asarray(actions, np.int64).copy()))
+
+    def after_step(self, tables: VectorTables, playing: npt.NDArray[np.bool_] | None = None) -> None:
+        """See the tables after the same step."""
+        numbers = tables._tables["public"]["hand_number"]
+        ended = tables.terminations | tables.truncations
+        for row in np.flatnonzero(ended | (numbers != self._numbers)):
+            deal = self._deals[row]
+            if deal is not None and (playing is None or playing[row]):
+                self._write(self._record(tables, int(row), bool(ended[row]), deal))
+            self._deals[row] = _deal_at(tables, int(row), deal["seed"] if deal is not None and not ended[row] else None)
+            self._begun[row] = self._first + len(self._steps)
+            self._numbers[row] = numbers[row]
+        done = int(self._begun.min()) - self._first
+        if done > 256:
+            self._steps, self._first = self._steps[done:], self._first + done
+
+    def _record(self, tables: VectorTables, row: int, is_over: bool, deal: dict[str, Any]) -> HandRecord:
+        n = len(deal["scores"])
+        after = tables.final_scores[row] if is_over else tables._tables["public"]["scores"][row]
+        steps = self._steps[int(self._begun[row]) - self._first :]
+        return HandRecord(
+            **deal,
+            moves=tuple((int(movers[row]), int(actions[row])) for movers, actions in steps),
+            score_changes=tuple(int(after[seat]) - deal["scores"][seat] for seat in range(n)),
+            players=tuple(self._players[row][:n]) if self._players is not None else None,
+        )
+
+
+def _deal_at(tables: VectorTables, row: int, seed: int | None) -> dict[str, Any] | None:
+    """Return the deal of a table at which a hand has just been dealt, None at others; `seed` as in `_seed_of`."""
+    game = tables.game(row)
+    return _deal_of(game, _seed_of(game, seed)) if _is_fresh(game) else None
