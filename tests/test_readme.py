@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shlex
 import shutil
 import subprocess
@@ -22,7 +23,7 @@ OF_THE_CHECKOUT = ("baselines", "training")
 
 def needs_checkout(block: Block) -> bool:
     """Whether it imports what the checkout has and a wheel does not."""
-    return any(f"from {name}" in block.text or f"import {name}" in block.text for name in OF_THE_CHECKOUT)
+    return any(re.search(rf"(from |import |\"){name}\b", block.text) for name in OF_THE_CHECKOUT)
 
 
 def run_python(chosen: Iterable[Block]) -> None:
@@ -41,13 +42,15 @@ def test_readme_has_only_blocks_that_some_test_executes() -> None:
     assert [command for command in commands() if not command.startswith(known)] == []
 
 
-def test_readme_python_runs_from_top_to_bottom() -> None:
+def test_readme_python_runs_from_top_to_bottom(tmp_path, monkeypatch) -> None:
     """The Python blocks that need the library alone, one after the other, as a reader would paste them."""
+    monkeypatch.chdir(tmp_path)  # where they write
     run_python(block for block in blocks() if not needs_checkout(block))
 
 
-def test_readme_python_of_the_checkout_runs_with_the_rest() -> None:
+def test_readme_python_of_the_checkout_runs_with_the_rest(tmp_path, monkeypatch) -> None:
     """All of them, with those that import `baselines` or `training`, which a wheel does not hold."""
+    monkeypatch.chdir(tmp_path)
     missing = [name for name in OF_THE_CHECKOUT if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"no {' or '.join(missing)} here: the tests were copied out of the checkout")
