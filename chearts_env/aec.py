@@ -6,6 +6,7 @@ What a user needs to know of it stands in `cancellation_hearts_v0`, its specific
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import gymnasium
@@ -21,13 +22,17 @@ from chearts_env.deal import checked_seed
 from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
 from chearts_env.game import Episode, Game, IllegalActionError, checked_episode, checked_rules
 from chearts_env.observation import OBSERVATION, bounds, decode, encode
+from chearts_env.render.picture import table_as_picture
 from chearts_env.render.text import table_as_text
+from chearts_env.render.window import Window
 from chearts_env.rules import Rules
 from chearts_env.table import MASK, NUM_ACTIONS
 
 #: What an illegal move costs its seat in `env()`, as in PettingZoo's classic environments.
 ILLEGAL_MOVE_REWARD: Final = -1.0
-RENDER_MODES: Final = ("ansi",)
+RENDER_MODES: Final = ("human", "rgb_array", "ansi")
+#: Whose view is drawn: the current seat's, everybody's cards, or one seat's (its number).
+_VIEWS: Final = ("mover", "all")
 
 
 @kernel
@@ -68,6 +73,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         episode: Episode = "game",
         reward: Reward = "points",
         render_mode: str | None = None,
+        render_view: str | int = "mover",
         observation_dtype: npt.DTypeLike = np.float32,
         **options: Any,
     ) -> None:
@@ -80,6 +86,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         checked_episode(episode)
         self._reward = checked_reward(reward)
         self.render_mode = checked_render_mode(render_mode)
+        self.render_view = _checked_view(render_view, self.rules.num_players)
+        self._window = Window("Cancellation Hearts", self.metadata["render_fps"])
         self._dtype = checked_dtype(observation_dtype)
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
@@ -133,6 +141,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         self._select_mover()
         if self._game.is_over:
             self._end()
+        if self.render_mode == "human":
+            self.render()
 
     def _checked_game(self, game: object) -> Game:
         if not isinstance(game, Game):
@@ -185,6 +195,8 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
             self._select_mover()
         else:
             self._end()
+        if self.render_mode == "human":
+            self.render()
 
     def _clear_rewards(self) -> None:
         # PettingZoo's own clears to the integer 0; rewards stay floats here.
@@ -204,19 +216,34 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         self.truncations = dict.fromkeys(self.agents, is_truncated)
         self.agent_selection = self.agents[0]
 
-    def render(self) -> str | None:
-        """Return the table as text, as the current seat may see it; None with a warning if no mode was chosen."""
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Return the table as text or as a picture, (800, 1200, 3) uint8, or show it in a window, as the mode says.
+
+        What is drawn is what the seat of `render_view` may see, and never more, unless that is `"all"`.
+        """
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called on an environment made without a render_mode")
             return None
-        return table_as_text(decode(self.game.observation(seat := self._seat_of[self.agent_selection])), seat)
+        game, view = self.game, self.render_view
+        seat = view if isinstance(view, int) else self._seat_of[self.agent_selection]
+        n = self.rules.num_players
+        hands = [game.hand((seat + place) % n) for place in range(n)] if view == "all" else None
+        knowledge = decode(game.observation(seat))
+        if self.render_mode == "ansi":
+            return table_as_text(knowledge, seat, hands)
+        picture = table_as_picture(knowledge, seat, hands)
+        if self.render_mode == "rgb_array":
+            return picture
+        self._window.show(picture)
+        return None
 
     def __copy__(self) -> Self:
         """Return an independent environment: sharing a game would let one copy play the other's cards."""
         return copy.deepcopy(self)
 
     def close(self) -> None:
-        """Release nothing: there is nothing to release."""
+        """Close the window, if there is one."""
+        self._window.close()
 
 
 class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
@@ -277,13 +304,20 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
         return str(self.env)
 
 
-def checked_render_mode(render_mode: str | None) -> str | None:
+def checked_render_mode(render_mode: str | None, modes: Sequence[str] = RENDER_MODES) -> str | None:
     """Return a render mode; raises ValueError for an unknown one."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise ValueError(
-            f"render_mode={render_mode!r} is not allowed: it must be None or one of {', '.join(RENDER_MODES)}"
-        )
+    if render_mode is not None and render_mode not in modes:
+        raise ValueError(f"render_mode={render_mode!r} is not allowed: it must be None or one of {', '.join(modes)}")
     return render_mode
+
+
+def _checked_view(view: str | int, num_players: int) -> str | int:
+    is_seat = isinstance(view, int) and not isinstance(view, bool) and 0 <= view < num_players
+    if not is_seat and view not in _VIEWS:
+        raise ValueError(
+            f"render_view={view!r} is not allowed: it must be 'mover', 'all' or a seat 0 … {num_players - 1}"
+        )
+    return view
 
 
 def checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:

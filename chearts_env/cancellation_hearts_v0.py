@@ -22,7 +22,7 @@ seat that takes all 52 points has shot the moon. `RULES.md` beside this file num
 
 ``` python
 cancellation_hearts_v0.env(rules=None, *, episode="game", reward="points", render_mode=None,
-                           observation_dtype=np.float32, **options)
+                           render_view="mover", observation_dtype=np.float32, **options)
 ```
 
 `rules`: a `Rules`, or instead its options by name, such as `num_players=8, set_aside="no_live_card"`.
@@ -32,7 +32,11 @@ cancellation_hearts_v0.env(rules=None, *, episode="game", reward="points", rende
 
 `reward`: see below.
 
-`render_mode`: `None`, or `"ansi"`: text of the table as the current seat may see it, and never more.
+`render_mode`: `None`; `"ansi"`: text; `"rgb_array"`: a picture, (800, 1200, 3) uint8; `"human"`: that in a window.
+Pictures need the extra `render`.
+
+`render_view`: `"mover"`: what the current seat may see, and never more; a seat's number: what that one may;
+`"all"`: everybody's cards.
 
 `observation_dtype`: `np.float32`, or `np.int8` with the same values.
 

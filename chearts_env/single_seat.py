@@ -26,6 +26,7 @@ from chearts_env.deal import checked_seed
 from chearts_env.game import Episode, checked_rules
 from chearts_env.observation import decode
 from chearts_env.policy import Policy, RandomLegal, loaded_policy
+from chearts_env.render.picture import table_as_picture
 from chearts_env.render.text import table_as_text
 from chearts_env.rules import Rules
 from chearts_env.seat_tables import SeatTables
@@ -72,7 +73,7 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
     `reset(seed=s)` deals what `Game(rules, seed=s)` deals; `reset()` deals the next episode that follows.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's convention
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 2}  # noqa: RUF012 - Gymnasium's convention
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         if rules is not None and options:
             raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
         self.rules = Rules(**options) if rules is None else checked_rules(rules)
-        self.render_mode = checked_render_mode(render_mode)
+        self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
         self._dtype = checked_dtype(observation_dtype)
         self.observation_space = vector_space(self._dtype)
         self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
@@ -133,12 +134,15 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         mask: npt.NDArray[np.int8] = self._tables.action_masks[0].copy()
         return mask
 
-    def render(self) -> str | None:
-        """Return the table as text, as the learner may see it; None without a `render_mode`."""
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Return the table as text or as a picture, (800, 1200, 3) uint8, as the learner may see it."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called on an environment made without a render_mode")
             return None
-        return table_as_text(decode(self._tables.observations[0]), self.seat)
+        knowledge = decode(self._tables.observations[0])
+        if self.render_mode == "ansi":
+            return table_as_text(knowledge, self.seat)
+        return table_as_picture(knowledge, self.seat)
 
     def _observation(self) -> npt.NDArray[Any]:
         observation: npt.NDArray[Any] = self._tables.observations[0].astype(self._dtype)

@@ -66,7 +66,7 @@ ALLOWED = {
 
 # More that single rooms may import, but only inside functions: the library must import without them.
 ALLOWED_IN_FUNCTIONS = {
-    "chearts_env.render": {"PIL"},  # the extra `render`
+    "chearts_env.render": {"PIL", "pygame"},  # the extra `render`
     "chearts_env.bench_peers": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
     "chearts_env.record": {"zstandard"},  # the extra `record`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
 
 from chearts_env.cards import SUIT_LETTERS, counts_to_text, face_to_text, faces_of_counts, faces_to_text
 from chearts_env.observation import Knowledge
 
 
-def table_as_text(knowledge: Knowledge, viewer: int) -> str:
+def table_as_text(knowledge: Knowledge, viewer: int, hands: Sequence[npt.NDArray[np.int8]] | None = None) -> str:
     """Return the table as the seat `viewer` may see it, a few lines of text without colour.
 
-    `knowledge` has seats relative to that seat; the text names them by their numbers at the table.
+    `knowledge` has seats relative to that seat; the text names them by their numbers at the table. `hands`, one of 52
+    counts for each relative seat, are shown where they are given: to those who may see everything.
     """
     number_of = [(viewer + seat) % knowledge.num_players for seat in range(knowledge.num_players)]
-    lines = [_heading(knowledge, number_of), _rules_line(knowledge), ""]
+    lines = [heading(knowledge, number_of), rules_line(knowledge), ""]
     lines += [
         _seat_line(knowledge, seat, number_of) for seat in sorted(range(len(number_of)), key=number_of.__getitem__)
     ]
@@ -25,6 +29,10 @@ def table_as_text(knowledge: Knowledge, viewer: int) -> str:
         f"Kitty  {_kitty(knowledge, number_of)}",
     ]
     lines += [f"Hand   {_by_suit(faces_of_counts(knowledge.hand))}"]
+    if hands is not None:
+        lines += [
+            f"{f'P{number_of[seat]}':<6} {_by_suit(faces_of_counts(hands[seat]))}" for seat in range(1, len(number_of))
+        ]
     if knowledge.given.any():
         lines.append(
             f"Given  {counts_to_text(knowledge.given)} to P{number_of[knowledge.pass_offset % knowledge.num_players]}"
@@ -35,7 +43,8 @@ def table_as_text(knowledge: Knowledge, viewer: int) -> str:
     return "\n".join(lines)
 
 
-def _heading(knowledge: Knowledge, number_of: list[int]) -> str:
+def heading(knowledge: Knowledge, number_of: list[int]) -> str:
+    """Return what is going on in one line; `number_of` are the numbers of the seats, by relative seat."""
     mover = "nobody" if knowledge.mover is None else f"P{number_of[knowledge.mover]}"
     what = {
         "pass": f"passing three cards {_direction(knowledge.pass_offset)}, {mover} chooses",
@@ -46,7 +55,8 @@ def _heading(knowledge: Knowledge, number_of: list[int]) -> str:
     return f"Cancellation Hearts, {knowledge.num_players} seats, as P{number_of[0]} sees it: {what}"
 
 
-def _rules_line(knowledge: Knowledge) -> str:
+def rules_line(knowledge: Knowledge) -> str:
+    """Return what matters of the rules in one line."""
     broken = "hearts are broken" if knowledge.hearts_broken else "hearts are not broken"
     left = knowledge.hands_left
     cap = "" if left is None else "; the last hand" if left == 1 else f"; {left} hands left, this one included"

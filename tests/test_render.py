@@ -1,0 +1,169 @@
+"""Pictures: what is drawn is what a seat may see, looks as it did, and needs no display."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from chearts_env import Game, Rules, SingleSeatEnv, cancellation_hearts_v0
+from chearts_env.observation import decode
+from tests.sizes import SIZES, moon_history
+
+pytest.importorskip("PIL", reason="Pillow, of the extra `render`, is not installed")
+pytest.importorskip("pygame", reason="pygame, of the extra `render`, is not installed")
+from chearts_env.render.picture import HEIGHT, WIDTH, table_as_picture
+
+PICTURES = Path(__file__).parent / "pictures"
+Picture = npt.NDArray[np.uint8]
+
+
+def game_at(num_players: int, num_steps: int, **options: Any) -> Game:
+    """A game some steps into its first hand."""
+    game, rng = Game(Rules(num_players, **options), seed=5), random.Random(num_players)
+    for _ in range(num_steps):
+        game.step(rng.choice(game.legal_actions()))
+    return game
+
+
+def drawn(game: Game, seat: int, shows_all: bool = False) -> Picture:
+    """The picture of a seat's view."""
+    n = game.num_players
+    hands = [game.hand((seat + place) % n) for place in range(n)] if shows_all else None
+    return table_as_picture(decode(game.observation(seat)), seat, hands)
+
+
+@pytest.fixture(autouse=True)
+def _without_display(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+
+
+@pytest.mark.parametrize(
+    ("name", "num_players", "num_steps", "shows_all"),
+    [("pass_6", 6, 4, False), ("trick_8", 8, 79, False), ("trick_11", 11, 54, False), ("all_9", 9, 60, True)],
+)
+def test_picture_looks_as_it_did(name, num_players, num_steps, shows_all):
+    """Stored pictures, read by a person once; another version of Pillow may round a few edges differently."""
+    from PIL import Image
+
+    game = game_at(num_players, num_steps)
+    picture = drawn(game, game.mover or 0, shows_all)
+    path = PICTURES / f"{name}.png"
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        Image.fromarray(picture).save(path, optimize=True)
+        pytest.fail(f"{path} was not there: look at it, and commit it")
+    stored = np.asarray(Image.open(path).convert("RGB"), np.int16)
+    differs = np.abs(picture.astype(np.int16) - stored).max(axis=2)
+    assert differs.shape == (HEIGHT, WIDTH)
+    assert (differs > 48).mean() < 0.002
+
+
+@pytest.mark.parametrize("num_players", SIZES)
+def test_picture_does_not_depend_on_what_the_seat_cannot_know(num_players):
+    """Unseen cards dealt again: the same picture; laid open they differ."""
+    game = game_at(num_players, 60)
+    for seat in (0, num_players - 1):
+        world = game.redeal(seat, np.random.default_rng(seat))
+        assert (drawn(world, seat) == drawn(game, seat)).all()
+        assert (drawn(world, seat, True) != drawn(game, seat, True)).any()
+
+
+def test_picture_changes_with_every_decision():
+    """Of a hand with a moon, from the deal to the end; text and picture of each phase can be drawn."""
+    history = moon_history(11, random.Random(3))
+    game, before = history.begin(), None
+    for action in [*history.actions, 52]:
+        picture = drawn(game, 1)
+        assert before is None or (picture != before).any()
+        before = picture
+        game.step(action)
+
+
+def test_environment_draws_the_seat_to_move_unless_told_otherwise():
+    """`render_view`: the mover, one seat, or everybody's cards."""
+    frames: dict[Any, Any] = {}
+    view: Any
+    for view in ("mover", 2, "all"):
+        env = cancellation_hearts_v0.raw_env(num_players=7, render_mode="rgb_array", render_view=view)
+        env.reset(seed=3)
+        frames[view] = env.render()
+        assert frames[view].dtype == np.uint8
+        assert frames[view].shape == (HEIGHT, WIDTH, 3)
+    game = env.game
+    mover = game.mover
+    assert mover not in (2, None)
+    assert (frames["mover"] == drawn(game, mover)).all()
+    assert (frames[2] == drawn(game, 2)).all()
+    assert (frames["all"] == drawn(game, mover, True)).all()
+
+
+def test_text_shows_all_hands_only_when_asked():
+    """`render_view="all"` in the mode `"ansi"`."""
+    texts: list[Any] = []
+    for view in ("mover", "all"):
+        env = cancellation_hearts_v0.raw_env(render_mode="ansi", render_view=view)
+        env.reset(seed=3)
+        texts.append(env.render())
+    assert texts[1].startswith(texts[0])
+    assert len(texts[1].splitlines()) == len(texts[0].splitlines()) + 5
+
+
+def test_pettingzoos_render_test_passes():
+    """All modes, the window on SDL's dummy display."""
+    from pettingzoo.test import render_test
+
+    render_test(lambda render_mode: cancellation_hearts_v0.env(render_mode=render_mode, episode="hand"))
+
+
+def test_environment_with_a_window_can_be_copied_and_closed():
+    """A copy has no window until it shows something; closing twice does no harm."""
+    env = cancellation_hearts_v0.env(render_mode="human", episode="hand")
+    env.unwrapped.metadata = {**env.unwrapped.metadata}
+    env.reset(seed=1)
+    for other in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert other.unwrapped._window._screen is None
+        assert other.unwrapped.game.mover == env.unwrapped.game.mover
+    env.close()
+    env.close()
+
+
+def test_single_seat_draws_what_its_learner_sees():
+    """Also when the hand is over."""
+    env = SingleSeatEnv(render_mode="rgb_array", seat=2)
+    env.reset(seed=1)
+    frame = env.render()
+    assert isinstance(frame, np.ndarray)
+    assert (frame == table_as_picture(decode(env._tables.observations[0]), 2)).all()
+    terminated = False
+    while not terminated:
+        _, _, terminated, _, _ = env.step(int(env.action_masks().argmax()))
+    assert isinstance(env.render(), np.ndarray)
+
+
+@pytest.mark.parametrize("view", [7, -1, True, "everyone", 1.0])
+def test_unknown_view_is_refused(view):
+    """With what is allowed."""
+    with pytest.raises(ValueError, match=r"render_view=.* is not allowed: it must be 'mover', 'all' or a seat 0 … 5"):
+        cancellation_hearts_v0.env(render_view=view)
+
+
+@pytest.mark.parametrize(("mode", "missing"), [("rgb_array", "PIL"), ("human", "pygame")])
+def test_missing_library_is_named_with_what_to_install(mode, missing, monkeypatch):
+    """Only when a picture is wanted."""
+    monkeypatch.setitem(sys.modules, missing, None)
+    env = cancellation_hearts_v0.env(render_mode=mode)
+
+    def draw() -> None:
+        env.reset(seed=1)  # a window is shown from here on
+        env.render()
+
+    with pytest.raises(ImportError, match=r"pip install 'chearts-env\[render\]'"):
+        draw()
