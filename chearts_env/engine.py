@@ -146,7 +146,7 @@ def step_table(table: Any, action: int) -> int:
         _choose_card(table, action)
         return GOES_ON
     if phase == PLAY:
-        _play_card(table, action)
+        play_card(table, action)
         if table.public.trick_size < table.options.num_players:
             return GOES_ON
         _resolve_trick(table)
@@ -198,7 +198,8 @@ def _exchange(table: Any) -> None:
 
 
 @kernel
-def _play_card(table: Any, face: int) -> None:
+def play_card(table: Any, face: int) -> None:
+    """Lay the mover's card on the trick and note what it shows; a trick that it completes is not resolved here."""
     public = table.public
     seat = public.mover
     _note_what_it_shows(table.options, public, seat, face)
@@ -243,7 +244,7 @@ def _note_what_it_shows(options: Any, public: Any, seat: int, face: int) -> None
 
 
 @kernel
-def _winner_of_trick(options: Any, public: Any) -> int:
+def winner_of_trick(options: Any, public: Any) -> int:
     """Return the seat that wins a complete trick (R13, R14), NOBODY if it is set aside (R15)."""
     if options.shown.set_aside == _TWO_PAIRS and public.board.trick_pairs >= 2:
         return NOBODY
@@ -262,7 +263,7 @@ def _winner_of_trick(options: Any, public: Any) -> int:
 def _resolve_trick(table: Any) -> None:
     options = table.options
     public = table.public
-    winner = _winner_of_trick(options, public)
+    winner = winner_of_trick(options, public)
     if winner == NOBODY:
         for face in range(NUM_FACES):
             public.board.pile[face] += public.board.trick[face]

@@ -45,6 +45,8 @@ ROOMS = (
     "record_format",  # a hand as a line of JSON
     "record_export",  # records as arrays
     "record",
+    "replay",  # a page to look at records
+    "film",  # records as moving pictures
     "recording",  # makes records of what is being played
     "seating",  # policies at tables, played to the end
     "arena",

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -99,10 +99,19 @@ class RunFolder:
             np.save(file, labels)
         beside.replace(self._chunk(round_number, number))
 
-    def load_chunk(self, round_number: int, number: int) -> Labels | None:
-        """Return a chunk made earlier, None if there is none."""
+    def num_labels(self, round_number: int, number: int) -> int | None:
+        """Return how many labels a chunk made earlier holds, None if there is none."""
         path = self._chunk(round_number, number)
-        return np.load(path).astype(LABEL, copy=False) if path.is_file() else None
+        return len(np.load(path, mmap_mode="r")) if path.is_file() else None
+
+    def load_labels(self, chunks: Sequence[int]) -> Labels:
+        """Return the labels of the first rounds, `chunks` of each, in their order."""
+        paths = [self._chunk(number, chunk) for number, count in enumerate(chunks) for chunk in range(count)]
+        sizes = [len(np.load(path, mmap_mode="r")) for path in paths]
+        labels = np.empty(sum(sizes), LABEL)
+        for path, end, size in zip(paths, np.cumsum(sizes), sizes, strict=True):
+            labels[end - size : end] = np.load(path)
+        return labels
 
     def _chunk(self, round_number: int, number: int) -> Path:
         return self._labels / f"{round_number}-{number:06d}.npy"

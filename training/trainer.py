@@ -75,13 +75,13 @@ class Trainer:
 
     def _go_through_rounds(self, workers: Workers) -> None:
         """Make labels and fit, round after round; what the folder holds already is not done again."""
-        pool: list[Labels] = []
+        num_labels = 0
         for number in range(self._last_round):
-            pool += self._labels_of(number, sum(map(len, pool)), workers)
+            num_labels += self._make_labels(number, num_labels, workers)
             if number < len(self._state.checkpoints):
                 continue
-            pool = [np.concatenate(pool)]  # gigabytes: never more than two copies at once
-            self._fit(number, pool[0])
+            # Read from the folder into one array: they are gigabytes, and lie in memory once.
+            self._fit(number, self._folder.load_labels(self._state.chunks[: number + 1]))
             self._play_early(number + 1, workers)
             self._note_time()
 
@@ -150,20 +150,19 @@ class Trainer:
 
     # The stages of a round
 
-    def _labels_of(self, number: int, num_before: int, workers: Workers) -> list[Labels]:
-        """Return a round's labels in parts: those that the folder holds, and what is missing made anew."""
+    def _make_labels(self, number: int, num_before: int, workers: Workers) -> int:
+        """Have the folder hold a round's labels, what is missing made anew; return how many they are."""
         state, wanted = self._state, self._config.labels.counts[number]
         closed_at = state.chunks[number] if number < len(state.chunks) else None
-        parts: list[Labels] = []
-        began, count = self._seconds(), 0
+        began, count, num_chunks = self._seconds(), 0, 0
         with self._bar(self._title(number, "labels"), wanted, "labels") as bar:
-            for labels in self._chunks(number, workers):
-                parts.append(labels)
-                count += len(labels)
+            for num_labels in self._chunks(number, workers):
+                num_chunks += 1
+                count += num_labels
                 self._tell(bar)
-                bar.update(len(labels))
+                bar.update(num_labels)
                 if closed_at is not None:
-                    if len(parts) == closed_at:
+                    if num_chunks == closed_at:
                         break
                     continue
                 self._note_time()
@@ -171,21 +170,21 @@ class Trainer:
                 if count >= wanted or self._seconds() + fitting > self._end_of_round(number):
                     break
         if closed_at is None:
-            state.chunks.append(len(parts))
+            state.chunks.append(num_chunks)
             self._note_time()
             rate = count / max(self._seconds() - began, 1e-9)
             self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
-        return parts
+        return count
 
-    def _chunks(self, number: int, workers: Workers) -> Iterator[Labels]:
-        """Yield a round's chunks one by one, without end."""
+    def _chunks(self, number: int, workers: Workers) -> Iterator[int]:
+        """Yield how many labels each of a round's chunks holds, one by one as the folder has them, without end."""
         config = self._config
         rules = rules_to_deal(config.rules(), config.labels)
         player = None
         if number:
             player = Player(self._folder.checkpoints / self._state.checkpoints[number - 1], self._kind)
         chunk_number = 0
-        while (kept := self._folder.load_chunk(number, chunk_number)) is not None:
+        while (kept := self._folder.num_labels(number, chunk_number)) is not None:
             yield kept
             chunk_number += 1
 
@@ -198,7 +197,7 @@ class Trainer:
         for labels in workers.in_order(works()):
             self._folder.save_chunk(number, chunk_number, labels)
             chunk_number += 1
-            yield labels
+            yield len(labels)
 
     def _fit(self, number: int, labels: Labels) -> None:
         """Fit a fresh network to all labels so far and save it."""
