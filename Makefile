@@ -23,16 +23,25 @@ PIP_FLAGS := --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python))
 SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))'
 
-.PHONY: help train test lint format bench hooks constraints clean
+.PHONY: help train test test-libraries lint format bench hooks constraints clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 train: $(STAMP) ## Train a network in six minutes, then play it against all opponents
 	$(PY) -m training.train $(CONFIG) $(ARGS)
 
 test: $(STAMP) ## Run every test
 	$(PY) -m pytest $(ARGS)
+
+test-libraries: ## Train and play every library example, in an environment of its own (gigabytes, minutes)
+	@set -eu; test -x .venv-libraries/bin/python || { \
+	    for candidate in $(PYTHONS); do "$$candidate" $(SUITABLE) 2>/dev/null && break; done; \
+	    "$$candidate" -m venv .venv-libraries; }; \
+	torch=$$(grep '^torch==' constraints.txt); \
+	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check "$$torch" $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)); \
+	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check "$$torch" -r tests/libraries/requirements.txt -e '.[train,test]'
+	.venv-libraries/bin/python -m pytest tests/libraries $(ARGS)
 
 lint: $(STAMP) ## Check style and types (ruff, mypy)
 	@status=0; \

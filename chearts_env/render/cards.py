@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from chearts_env.cards import NUM_RANKS, RANK_LETTERS
-
-if TYPE_CHECKING:
-    from PIL import Image, ImageDraw
 
 Colour = tuple[int, int, int]
 
@@ -50,10 +47,10 @@ def card_height(width: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def card(face: int | None, width: int, is_struck: bool = False) -> Image.Image:
+def card(face: int | None, width: int, is_struck: bool = False) -> Any:
     """Return a card, face up or, for None, its back; `is_struck` crosses it out, as cancelled (R13)."""
     pil, height = pillow(), card_height(width)
-    image: Image.Image = pil.Image.new("RGBA", (width, height), (0, 0, 0, 0))
+    image: Any = pil.Image.new("RGBA", (width, height), (0, 0, 0, 0))
     draw = pil.ImageDraw.Draw(image)
     radius, line = width // 9, max(1, width // 50)
     box = (0, 0, width - 1, height - 1)
@@ -80,7 +77,7 @@ def card(face: int | None, width: int, is_struck: bool = False) -> Image.Image:
     return image
 
 
-def draw_suit(draw: ImageDraw.ImageDraw, suit: int, centre: tuple[float, float], size: float) -> None:
+def draw_suit(draw: Any, suit: int, centre: tuple[float, float], size: float) -> None:
     """Draw a suit's sign, `size` from its centre to its edge."""
     x, y = centre
     colour = SUIT_COLOURS[suit]
@@ -110,14 +107,14 @@ def draw_suit(draw: ImageDraw.ImageDraw, suit: int, centre: tuple[float, float],
         shape((-0.88, -0.16), (0.88, -0.16), (0, 0.95))
 
 
-def paste_centred(image: Image.Image, part: Image.Image, centre: tuple[float, float]) -> None:
+def paste_centred(image: Any, part: Any, centre: tuple[float, float]) -> None:
     """Lay a part on a picture, its centre at a place."""
     place = round(centre[0] - part.width / 2), round(centre[1] - part.height / 2)
     image.paste(part, place, part)
 
 
 def paste_fan(
-    image: Image.Image,
+    image: Any,
     faces: Sequence[int | None],
     centre: tuple[float, float],
     width: int,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,6 @@ from chearts_env.cards import counts_to_text, faces_of_counts
 from chearts_env.observation import Knowledge
 from chearts_env.render.cards import Colour, card, card_height, draw_suit, font, paste_centred, paste_fan, pillow
 from chearts_env.render.text import heading, rules_line
-
-if TYPE_CHECKING:
-    from PIL import Image, ImageDraw
 
 #: Size of a picture, pixels.
 WIDTH: Final = 1200
@@ -57,10 +54,10 @@ class _Picture:
     """One picture on its way; places are in pixels of the finished one."""
 
     def __init__(
-        self, image: Image.Image, knowledge: Knowledge, viewer: int, hands: Sequence[npt.NDArray[np.int8]] | None
+        self, image: Any, knowledge: Knowledge, viewer: int, hands: Sequence[npt.NDArray[np.int8]] | None
     ) -> None:
         self._image = image
-        self._pen: ImageDraw.ImageDraw = pillow().ImageDraw.Draw(image)
+        self._pen: Any = pillow().ImageDraw.Draw(image)
         self._knows = knowledge
         self._hands = hands
         self._number_of = [(viewer + seat) % knowledge.num_players for seat in range(knowledge.num_players)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,14 @@ def play_hands(agent: Agent, tables: VectorTables, rng: torch.Generator) -> dict
     return batch
 
 
-def update(agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, torch.Tensor], rng: torch.Generator) -> None:
+def update(
+    agent: Agent, optimizer: torch.optim.Optimizer, batch: dict[str, torch.Tensor], rng: torch.Generator
+) -> None:
     """Learn from a batch: clipped policy loss, value loss, a little entropy; forced moves teach nothing."""
     free = torch.nonzero(batch["masks"].sum(1) > 1)[:, 0]
     gains = batch["returns"] - batch["values"]
     gains = (gains - gains[free].mean()) / gains[free].std()
-    for rows in free[torch.randperm(len(free), generator=rng)].split(4096):
+    for rows in torch.split(free[torch.randperm(len(free), generator=rng)], 4096):
         log_probs, values = agent(batch["observations"][rows], batch["masks"][rows])
         ratios = (log_probs.gather(1, batch["actions"][rows][:, None])[:, 0] - batch["log_probs"][rows]).exp()
         policy_loss = -torch.minimum(ratios * gains[rows], ratios.clamp(0.8, 1.2) * gains[rows]).mean()
@@ -105,7 +108,7 @@ def latest() -> Policy:
     return Policy(PLACE / "agent.pt")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=300)
@@ -113,7 +116,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=512)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PLACE)
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     torch.manual_seed(asked.seed)
     torch.set_num_threads(1)
     rng = torch.Generator().manual_seed(asked.seed)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def latest() -> Policy:
     return Policy(PLACE / "agent.zip")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Train."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=300)
@@ -111,7 +112,7 @@ def main() -> None:
     parser.add_argument("--opponents", default="baselines.careful:Careful")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PLACE)
-    asked = parser.parse_args()
+    asked = parser.parse_args(arguments)
     env = VecMonitor(Tables(64, num_players=asked.seats, opponents=asked.opponents, reward="relative"))
     model = MaskablePPO(
         "MlpPolicy", env, n_steps=128, batch_size=2048, n_epochs=2, gamma=1.0, ent_coef=0.01, device="cpu",

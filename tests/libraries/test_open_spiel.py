@@ -1,0 +1,63 @@
+"""The OpenSpiel game: its own random simulations pass, it deals as the rules say, its search and learning run on it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed: make test-libraries installs it")
+
+from training.libraries import open_spiel_game  # noqa: E402 - only where there is OpenSpiel
+
+pytestmark = [pytest.mark.train, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.mark.parametrize("players", [6, 8, 11])
+@pytest.mark.parametrize("reading", ["two_pairs", "no_live_card"])
+def test_open_spiels_random_simulations_pass(players, reading):
+    """Serialising, cloning, legal actions, chances and returns, as OpenSpiel checks them."""
+    game = pyspiel.load_game(f"{open_spiel_game.NAME}(players={players},set_aside={reading})")
+    pyspiel.random_sim_test(game, 2, True, False)
+
+
+def test_resampled_state_looks_the_same_to_the_player():
+    """Same information, other cards elsewhere."""
+    game = pyspiel.load_game(f"{open_spiel_game.NAME}(players=6)")
+    rng = np.random.RandomState(1)
+    state = game.new_initial_state()
+    for _ in range(106 + 50):
+        actions = [action for action, _ in state.chance_outcomes()] if state.is_chance_node() else state.legal_actions()
+        state.apply_action(int(rng.choice(actions)))
+    player = state.current_player()
+    other = state.resample_from_infostate(player, rng.random_sample)
+    assert other.information_state_string(player) == state.information_state_string(player)
+    assert other.legal_actions() == state.legal_actions()
+    assert (other.game.hand((player + 1) % 6) != state.game.hand((player + 1) % 6)).any()
+
+
+def test_information_set_search_plays_hands(capsys):
+    """At 6 seats."""
+    open_spiel_game.main(["--seconds", "1", "--simulations", "6"])
+    assert "points below the mean" in capsys.readouterr().out
+
+
+def test_dqn_learns_on_it():
+    """A learning algorithm of OpenSpiel's, a few hands at 6 seats."""
+    from open_spiel.python import rl_environment
+    from open_spiel.python.algorithms import random_agent
+    from open_spiel.python.pytorch import dqn
+
+    env = rl_environment.Environment(
+        open_spiel_game.NAME, players=6, observation_type=rl_environment.ObservationType.OBSERVATION
+    )
+    learner = dqn.DQN(
+        0, env.observation_spec()["info_state"][0], 54, hidden_layers_sizes=[64], min_buffer_size_to_learn=32
+    )
+    agents = [learner, *(random_agent.RandomAgent(seat, 54) for seat in range(1, 6))]
+    for _ in range(6):
+        step = env.reset()
+        while not step.last():
+            step = env.step([agents[step.observations["current_player"]].step(step).action])
+        for agent in agents:
+            agent.step(step)
+    assert learner.loss is not None
