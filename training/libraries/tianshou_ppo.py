@@ -22,8 +22,8 @@ from tianshou.algorithm.modelfree.reinforce import ProbabilisticActorPolicy
 from tianshou.algorithm.optim import AdamOptimizerFactory
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.env import DummyVectorEnv
-from tianshou.trainer import OnPolicyTrainerParams
 from tianshou.utils.net.common import AbstractDiscreteActor, ModuleWithVectorOutput
+from tianshou.utils.torch_utils import policy_within_training_step
 from torch import nn
 from torch.distributions import Categorical
 
@@ -122,15 +122,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
         action_scaling=False, action_bound_method=None,
     )  # fmt: skip
     algorithm = PPO(policy=policy, critic=Critic(), optim=AdamOptimizerFactory(lr=3e-4), gamma=1.0, return_scaling=True)
-    collector = Collector(algorithm, tables, VectorReplayBuffer(16_384, len(tables)))
+    buffer = VectorReplayBuffer(16_384, len(tables))
+    collector = Collector(algorithm, tables, buffer)
+    collector.reset()
     end = time.perf_counter() + asked.seconds
-    algorithm.run_training(
-        OnPolicyTrainerParams(
-            training_collector=collector, max_epochs=10**6, epoch_num_steps=8192, collection_step_num_env_steps=8192,
-            batch_size=1024, update_step_num_repetitions=2, test_collector=None, test_in_training=False,
-            stop_fn=lambda score: time.perf_counter() > end, compute_score_fn=lambda stats: 0.0,
-        )
-    )  # fmt: skip
+    while time.perf_counter() < end:
+        # Its trainer stops after epochs, not after seconds; this is what it does in one.
+        with policy_within_training_step(policy):
+            played = collector.collect(n_step=8192)
+            algorithm.update(buffer=buffer, batch_size=1024, repeat=2)
+        collector.reset_buffer(keep_statistics=True)
+        print(f"{played.n_collected_episodes} hands, return {played.returns.mean():+.2f}", flush=True)
     asked.out.mkdir(parents=True, exist_ok=True)
     torch.save(actor.state_dict(), asked.out / "agent.pt")
     print(f"checkpoint: {asked.out / 'agent.pt'}")
