@@ -6,6 +6,7 @@ A policy knows observations and masks alone. This module knows no rule of the ga
 from __future__ import annotations
 
 import importlib
+from importlib.metadata import entry_points
 from typing import Any, Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,6 +16,8 @@ from chearts_env.compiled import kernel
 from chearts_env.game import IllegalActionError, action_to_text
 from chearts_env.table import NUM_ACTIONS
 
+#: Where packages announce policies under short names.
+POLICY_GROUP: Final = "chearts_env.policies"
 _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 
 Actions = npt.NDArray[np.integer[Any]]
@@ -113,10 +116,17 @@ def _choose_by_draws(masks: Any, draws: Any, actions: Any) -> None:
 
 
 def loaded_policy(name: str) -> Policy:
-    """Return the policy that `module:attribute` names; ValueError if there is none.
+    """Return the policy that `module:attribute`, or an installed short name, stands for; ValueError if there is none.
 
-    The attribute is a policy, or something that returns one when called without arguments, such as its class.
+    The attribute is a policy, or something that returns one when called without arguments, such as its class. Short
+    names are entry points of the group `chearts_env.policies`, which any package may add.
     """
+    if ":" not in name:
+        short = {point.name: point.value for point in entry_points(group=POLICY_GROUP)}
+        if name not in short:
+            known = ", ".join(sorted(short)) or "none"
+            raise ValueError(f"unknown policy {name!r}: installed names are {known}; or give module:attribute")
+        name = short[name]
     module_name, _, attribute = name.partition(":")
     try:
         found: Any = importlib.import_module(module_name)

@@ -73,6 +73,8 @@ class RecordWriter:
             self.close()
         else:
             self._file.close()
+            if not self.num_hands:
+                self._beside.unlink()
 
 
 def _last_line(num_hands: int, chain: int) -> str:

@@ -46,6 +46,8 @@ ROOMS = (
     "record_export",  # records as arrays
     "record",
     "replay",  # a page to look at records
+    "play_table",  # a person at a table with policies
+    "play",  # ... in a terminal
     "film",  # records as moving pictures
     "recording",  # makes records of what is being played
     "seating",  # policies at tables, played to the end
@@ -70,6 +72,7 @@ ALLOWED = {
 ALLOWED_IN_FUNCTIONS = {
     "chearts_env.render": {"PIL", "pygame"},  # the extra `render`
     "chearts_env.bench_peers": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
+    "chearts_env.play": {"textual", "rich"},  # the extra `play`
     "chearts_env.record": {"zstandard"},  # the extra `record`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`
 }

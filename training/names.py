@@ -39,6 +39,11 @@ def policy_named(name: str) -> Policy:
         raise ValueError(f"{error}; {learned}") from None
 
 
+def pretrained() -> Policy:
+    """Return the network that comes with the project."""
+    return policy_named(PRETRAINED)
+
+
 def settled_name(name: str) -> str:
     """Return a name that stands for the same policy from now on: that of a run folder, for its newest checkpoint.
 

@@ -1,0 +1,226 @@
+"""Playing in a terminal: a real one, with keys sent and its screen read; and the table behind it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chearts_env import Game, IllegalActionError, Rules
+from chearts_env.play import main
+from chearts_env.play_table import PlayTable
+from chearts_env.policy import RandomLegal, loaded_policy
+from chearts_env.record import HandRecord, read_records, verify
+
+pyte = pytest.importorskip("pyte", reason="pyte, of the extra `test`, is not installed")
+needs_textual = pytest.mark.skipif(
+    __import__("importlib.util").util.find_spec("textual") is None,
+    reason="textual, of the extra `play`, is not installed",
+)
+
+
+class Adviser(RandomLegal):
+    """Plays at random, and says why."""
+
+    def explain(self, observation: Any, action_mask: Any) -> list[Any]:
+        legal = np.flatnonzero(action_mask)
+        return [type("Reason", (), {"card": str(each), "cost": 1.0, "words": "because"}) for each in legal]
+
+
+# The table
+
+
+@pytest.mark.parametrize("num_players", [6, 11])
+def test_person_plays_a_game_to_its_end(num_players):
+    """What is said never names a card that another seat gives away; every hand is recorded."""
+    records: list[HandRecord] = []
+    rules = Rules(num_players, max_hands=2)
+    table = PlayTable(rules, 2, [("random", RandomLegal())], seed=3, write=records.append)
+    while not table.game.is_over:
+        if table.is_persons_turn:
+            table.choose(table.game.legal_actions()[0])
+        else:
+            table.step()
+    assert [len(list(record.replay())) for record in records] == [len(record.moves) for record in records]
+    assert len(records) == 2
+    assert records[0].players is not None
+    assert records[0].players[2] == "you"
+    given = [line for line in table.said if " gives " in line and not line.startswith("P2 ")]
+    assert len(given) == 2 * 3 * (num_players - 1)
+    assert all(line.endswith("gives a card") for line in given)
+    assert any("takes the trick" in line for line in table.said)
+    assert table.said[-1].startswith("The game is over; won by P")
+
+
+def test_same_seed_plays_the_same():
+    """The policies draw from the seed, too."""
+    games = []
+    for _ in range(2):
+        table = PlayTable(Rules(6), 0, [("random", RandomLegal())], seed=5, episode="hand")
+        while not table.game.is_over:
+            if table.is_persons_turn:
+                table.choose(table.game.legal_actions()[-1])
+            else:
+                table.step()
+        games.append(table.said)
+    assert games[0] == games[1]
+
+
+def test_illegal_choice_changes_nothing_and_advice_is_given():
+    """With reasons where the policy has any."""
+    table = PlayTable(Rules(6), 0, [("wise", Adviser()), ("random", RandomLegal())], seed=5)
+    while not table.is_persons_turn:
+        table.step()
+    before = table.game.to_bytes()
+    with pytest.raises(IllegalActionError):
+        table.choose(53)
+    assert table.game.to_bytes() == before
+    assert table.advice()[0].startswith("wise: ")
+    assert len(table.advice()) == 5
+    assert table.names == ["you", "wise", "random", "wise", "random", "wise"]
+    plain = PlayTable(Rules(6), 0, [("random", RandomLegal())], seed=5)
+    while not plain.is_persons_turn:
+        plain.step()
+    assert plain.advice()[0].startswith("random would choose ")
+
+
+def test_what_cannot_be_is_said_in_a_line(capsys, tmp_path):
+    """Seats, names, places; no file is left."""
+    record = tmp_path / "mine.jsonl"
+    assert main(["--seats", "5"]) == 2
+    assert main(["--seat", "9"]) == 2
+    assert main(["--against", "nobody", "--record", str(record)]) == 2
+    errors = capsys.readouterr().err
+    assert "seat=9 is not allowed: it must be 0 … 5" in errors
+    assert "unknown policy 'nobody': installed names are" in errors
+    assert main(["--seat", "9", "--record", str(record)]) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_short_names_are_those_that_packages_announce():
+    """`random_legal` is the library's own."""
+    assert isinstance(loaded_policy("random_legal"), RandomLegal)
+
+
+# The terminal
+
+
+class Terminal:
+    """A terminal that a program runs in."""
+
+    def __init__(self, descriptor: int, columns: int, lines: int) -> None:
+        self._descriptor = descriptor
+        self._screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self._screen)
+        self.raw = b""
+
+    @property
+    def text(self) -> str:
+        """What stands on the screen."""
+        return "\n".join(line.rstrip() for line in self._screen.display)
+
+    def read(self) -> bool:
+        """Take in what has come; False once the program has ended."""
+        try:
+            ready, _, _ = select.select([self._descriptor], [], [], 0.05)
+            data = os.read(self._descriptor, 65536) if ready else b""
+        except OSError:
+            return False
+        self.raw += data
+        self._stream.feed(data)
+        return bool(data) or not ready
+
+    def wait_for(self, *words: str, seconds: float = 60) -> str:
+        """Return the screen once one of some words stands on it."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            goes_on = self.read()
+            if any(word in self.text for word in words):
+                return self.text
+            assert goes_on, self.text
+        raise AssertionError(f"none of {words} came:\n{self.text}")
+
+    def send(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self._descriptor, keys)
+
+
+@contextmanager
+def playing(columns: int, lines: int, *words: str, **environment: str) -> Iterator[Terminal]:
+    """Run the program in a terminal of a size."""
+    pid, descriptor = pty.fork()
+    if pid == 0:
+        os.environ.update({"TERM": "xterm-256color", **environment})
+        os.execv(sys.executable, [sys.executable, "-m", "chearts_env.play", "--seed", "4", "--delay", "0", *words])
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    try:
+        yield Terminal(descriptor, columns, lines)
+    finally:
+        os.close(descriptor)
+        os.waitpid(pid, 0)
+
+
+@needs_textual
+@pytest.mark.parametrize(("columns", "lines", "seats"), [(80, 24, 11), (120, 40, 6)])
+def test_hand_is_played_in_a_terminal_by_keys(columns, lines, seats, tmp_path: Path):
+    """Passing, playing, advice, scores, the end, the record."""
+    record = tmp_path / "mine.jsonl"
+    words = ("--seats", str(seats), "--hand", "--record", str(record))
+    with playing(columns, lines, *words) as terminal:
+        screen = terminal.wait_for("your turn")
+        assert "pass three cards" in screen
+        for seat in range(seats):
+            assert f"P{seat} " in screen
+        assert "Hand " in screen
+        assert "[" in screen
+        assert "q quit" in screen.splitlines()[-1]
+        first = screen[screen.index("[") : screen.index("]") + 1]
+        terminal.send(b"\x1b[C")
+        second = terminal.wait_for("your turn")
+        end = time.monotonic() + 20
+        while f"{first}" in second and time.monotonic() < end:
+            terminal.read()
+            second = terminal.text
+        assert first not in second
+        terminal.send(b"h")
+        terminal.wait_for("would choose")
+        terminal.send(b"s")
+        terminal.wait_for("total")
+        end = time.monotonic() + 120
+        while "the game is over" not in terminal.text and time.monotonic() < end:
+            if "your turn" in terminal.text:
+                terminal.send(b"\r")
+            terminal.read()
+        assert "won by" in terminal.wait_for("won by")
+        terminal.send(b"q")
+        while terminal.read():
+            pass
+    assert verify(record) == 1
+    (kept,) = read_records(record)
+    assert kept.seed == 4
+    assert Game(Rules(seats), 4, episode="hand").hand(0).sum() == len(kept.hands[0].split())
+
+
+@needs_textual
+def test_screen_without_colour_has_none():
+    """`NO_COLOR`: what is chosen stands in brackets all the same."""
+    with playing(80, 24, NO_COLOR="1") as terminal:
+        terminal.wait_for("your turn")
+        assert "[" in terminal.text
+        colours = [part for part in terminal.raw.split(b"\x1b[") if part[:3] in (b"31m", b"32m", b"94m")]
+        assert not colours
+        terminal.send(b"q")
+        while terminal.read():
+            pass
