@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Final
 
 from chearts_env.cards import face_to_text, faces_of_counts
@@ -57,7 +58,7 @@ def app_of(table: PlayTable, delay: float) -> Any:
             yield Static(_KEYS, id="keys", markup=False)
 
         def on_mount(self) -> None:
-            self.show()
+            self.call_after_refresh(self.show)  # by then every part knows its size
             self.set_interval(max(delay, 0.01), self.others_move)
 
         def others_move(self) -> None:
@@ -116,8 +117,14 @@ def app_of(table: PlayTable, delay: float) -> Any:
             self.query_one("#seats", Static).update(self.seats())
             self.query_one("#trick", Static).update(self.trick(knows))
             self.query_one("#hand", Static).update(self.hand())
-            says = self.extra or table.said[-8:]
-            self.query_one("#says", Static).update(Text("\n".join(says)))
+            room = self.query_one("#says", Static)
+            lines = [
+                part
+                for line in self.extra or table.said
+                for part in wrap(line, room.size.width or 80, drop_whitespace=False)
+            ]
+            # The last lines that there is room for.
+            room.update(Text("\n".join(lines[-max(room.size.height, 1) :])))
 
         def seats(self) -> Any:
             game, text = table.game, Text()

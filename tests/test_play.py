@@ -12,6 +12,7 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,7 @@ from chearts_env.record import HandRecord, read_records, verify
 
 pyte = pytest.importorskip("pyte", reason="pyte, of the extra `test`, is not installed")
 needs_textual = pytest.mark.skipif(
-    __import__("importlib.util").util.find_spec("textual") is None,
-    reason="textual, of the extra `play`, is not installed",
+    find_spec("textual") is None, reason="textual, of the extra `play`, is not installed"
 )
 
 
@@ -162,9 +162,9 @@ def playing(columns: int, lines: int, *words: str, **environment: str) -> Iterat
     """Run the program in a terminal of a size."""
     pid, descriptor = pty.fork()
     if pid == 0:
-        os.environ.update({"TERM": "xterm-256color", **environment})
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        os.environ.update({"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": str(lines), **environment})
         os.execv(sys.executable, [sys.executable, "-m", "chearts_env.play", "--seed", "4", "--delay", "0", *words])
-    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     try:
         yield Terminal(descriptor, columns, lines)
     finally:
@@ -179,12 +179,16 @@ def test_hand_is_played_in_a_terminal_by_keys(columns, lines, seats, tmp_path: P
     record = tmp_path / "mine.jsonl"
     words = ("--seats", str(seats), "--hand", "--record", str(record))
     with playing(columns, lines, *words) as terminal:
-        screen = terminal.wait_for("your turn")
+        terminal.wait_for("your turn")
+        screen = terminal.wait_for("q quit")
         assert "pass three cards" in screen
         for seat in range(seats):
             assert f"P{seat} " in screen
         assert "Hand " in screen
         assert "[" in screen
+        end = time.monotonic() + 20
+        while "q quit" not in (screen := terminal.text).splitlines()[-1] and time.monotonic() < end:
+            terminal.read()  # the first picture may be of another size
         assert "q quit" in screen.splitlines()[-1]
         first = screen[screen.index("[") : screen.index("]") + 1]
         terminal.send(b"\x1b[C")

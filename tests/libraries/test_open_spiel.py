@@ -50,9 +50,8 @@ def test_dqn_learns_on_it():
     env = rl_environment.Environment(
         open_spiel_game.NAME, players=6, observation_type=rl_environment.ObservationType.OBSERVATION
     )
-    learner = dqn.DQN(
-        0, env.observation_spec()["info_state"][0], 54, hidden_layers_sizes=[64], min_buffer_size_to_learn=32
-    )
+    size = env.observation_spec()["info_state"][0]
+    learner = dqn.DQN(0, size, 54, [64], batch_size=16, learn_every=5, min_buffer_size_to_learn=16)
     agents = [learner, *(random_agent.RandomAgent(seat, 54) for seat in range(1, 6))]
     for _ in range(6):
         step = env.reset()
