@@ -28,11 +28,13 @@ def save_film(record: HandRecord, path: Path | str, view: int | None = None, fra
     """Write a hand as an animated GIF, a frame for each position, and return their number.
 
     `view` is the seat whose knowledge is drawn; None shows all cards, the mover's in front. Raises RecordError for a
-    hand that the rules do not allow, and ValueError for a view that is no seat.
+    hand that the rules do not allow, and ValueError for a view that is no seat and a speed not within 0.01 … 50.
     """
     n = record.rules.num_players
-    if view is not None and not 0 <= view < n:
+    if view is not None and (isinstance(view, bool) or not isinstance(view, int) or not 0 <= view < n):
         raise ValueError(f"view={view!r} is not allowed: it must be None or a seat 0 … {n - 1}")
+    if not 0.01 <= frames_per_second <= 50:
+        raise ValueError(f"frames_per_second={frames_per_second!r} is not allowed: it must be within 0.01 … 50")
     target = Path(path)
     frames = list(_frames(record, view))
     beside = target.with_name(target.name + ".unfinished")
@@ -47,18 +49,21 @@ def save_film(record: HandRecord, path: Path | str, view: int | None = None, fra
 def _frames(record: HandRecord, view: int | None) -> Iterator[Any]:
     seat = 0
     game: Game | None = None
+    # ... and says then that it is the last; how many are left is what the record's own game says.
+    hands_left = decode(next(iter(record.replay()))[0].observation(0)).hands_left
     # As a single hand: the table stays at its end, instead of being dealt the next.
     for game, number, _ in replace(record, episode="hand", seed=None).replay():
         seat = record.moves[number][0] if view is None else view
-        yield _frame(game, seat, view is None)
+        yield _frame(game, seat, view is None, hands_left)
     assert game is not None, "a hand has decisions"
-    yield _frame(game, seat, view is None)
+    yield _frame(game, seat, view is None, hands_left)
 
 
-def _frame(game: Game, seat: int, shows_all: bool) -> Any:
+def _frame(game: Game, seat: int, shows_all: bool, hands_left: int | None) -> Any:
     n = game.num_players
     hands = [game.hand((seat + place) % n) for place in range(n)] if shows_all else None
-    image = pillow().Image.fromarray(table_as_picture(decode(game.observation(seat)), seat, hands))
+    knowledge = replace(decode(game.observation(seat)), hands_left=hands_left)
+    image = pillow().Image.fromarray(table_as_picture(knowledge, seat, hands))
     size = (_WIDTH, round(image.height * _WIDTH / image.width))
     return image.resize(size, pillow().Image.Resampling.LANCZOS).quantize(_COLOURS)
 
@@ -73,8 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fps", type=float, default=2.0, help="frames a second")
     asked = parser.parse_args(arguments)
     try:
-        if not (asked.view == "all" or asked.view.isdecimal()) or asked.hand < 1 or not 0 < asked.fps <= 50:
-            raise ValueError("--view takes all or a seat, --hand 1 or more, --fps above 0 up to 50")
+        if not (asked.view == "all" or asked.view.isdecimal()) or asked.hand < 1:
+            raise ValueError(f"--view {asked.view} --hand {asked.hand}: all or a seat, and 1 or more, are needed")
         record = next(islice(read_records(asked.file), asked.hand - 1, None), None)
         if record is None:
             raise RecordError(f"{asked.file} has no hand {asked.hand}")

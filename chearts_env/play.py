@@ -21,7 +21,7 @@ from chearts_env.cards import face_to_text, faces_of_counts
 from chearts_env.game import action_to_text
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import loaded_policy
-from chearts_env.record import RecordWriter
+from chearts_env.record import HandRecord, RecordWriter
 from chearts_env.rules import PRESETS, Rules
 
 _COLOURS: Final = ("green", "bright_blue", "bold", "red")
@@ -37,9 +37,12 @@ def _card(text: Any, face: int, chosen: bool = False, legal: bool = True, struck
 
 def app_of(table: PlayTable, delay: float) -> Any:
     """Return the terminal program; `delay` seconds pass between two moves of the others."""
-    from rich.text import Text
-    from textual.app import App
-    from textual.widgets import Static
+    try:
+        from rich.text import Text
+        from textual.app import App
+        from textual.widgets import Static
+    except ImportError as error:
+        raise ImportError(f"{error}; the terminal program needs: pip install 'chearts-env[play]'") from None
 
     class PlayApp(App[None]):
         """The table, the hand and what is being said."""
@@ -82,6 +85,8 @@ def app_of(table: PlayTable, delay: float) -> Any:
                     self.show()
 
         def move(self, step: int) -> None:
+            if not table.is_persons_turn:
+                return
             legal = table.game.legal_actions()
             self.place = (self.place + step) % max(len(legal), 1)
 
@@ -185,25 +190,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--delay", type=float, default=0.3, help="seconds between two moves of the others")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep the hands played to their end")
     asked = parser.parse_args(arguments)
+    num_hands = 0
+    writer: RecordWriter | None = None
+
+    def count(record: HandRecord) -> None:
+        nonlocal num_hands
+        num_hands += 1
+        if writer is not None:
+            writer.write(record)
+
     try:
         rules = getattr(Rules, asked.rules)(asked.seats)
         opponents = [(name, loaded_policy(name)) for name in asked.against]
+        if asked.record and asked.record.exists():
+            raise ValueError(f"--record {asked.record} is there already: another name is needed")
         with ExitStack() as stack:
-            write = stack.enter_context(RecordWriter(asked.record)).write if asked.record else lambda record: None
+            writer = stack.enter_context(RecordWriter(asked.record)) if asked.record else None
             table = PlayTable(
                 rules, asked.seat, opponents, seed=secrets.randbits(32) if asked.seed is None else asked.seed,
-                episode="hand" if asked.hand else "game", write=write,
+                episode="hand" if asked.hand else "game", write=count,
             )  # fmt: skip
-            app_of(table, asked.delay).run()
-    except ImportError as error:
-        print(f"play: {error}; the terminal program needs: pip install 'chearts-env[play]'", file=sys.stderr)
-        return 2
-    except (ValueError, OSError) as error:
+            app = app_of(table, asked.delay)
+            app.run()
+            status = app.return_code or 0
+    except (ValueError, OSError, ImportError) as error:
         print(f"play: {error}", file=sys.stderr)
         return 2
     if asked.record:
-        print(f"record: {asked.record}")
-    return 0
+        _tell_record(asked.record, num_hands)
+    return status
+
+
+def _tell_record(path: Path, num_hands: int) -> None:
+    if num_hands:
+        print(f"record: {path}, {num_hands} hands")
+    else:
+        path.unlink()
+        print("no hand was played to its end: nothing to record")
 
 
 if __name__ == "__main__":

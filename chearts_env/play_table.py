@@ -100,9 +100,11 @@ class PlayTable:
     def _outcome(self, taken: Any) -> str:
         game = self.game
         if game.pile.any():
-            return f"The trick is set aside; {int(game.pile.sum())} cards wait for the next winner"
+            waits = f"; {int(game.pile.sum())} cards wait for the next winner" if game.phase == "play" else ""
+            return f"The trick is set aside{waits}"
         gained = game.points_seen - taken
-        return f"{self.name_of(game.leader)} takes the trick, {int(gained.sum())} points"
+        taker = int(gained.argmax()) if gained.any() else game.leader
+        return f"{self.name_of(taker)} takes the trick, {int(gained.sum())} points"
 
     def advice(self) -> list[str]:
         """Return what the first opponent's policy would do in the person's place, with reasons if it gives any."""

@@ -52,6 +52,17 @@ class TablePolicy(Policy, Protocol):
         ...
 
 
+def as_table_policy(policy: Policy) -> TablePolicy | None:
+    """Return a policy that plays in compiled code as it does by observations, None for any other.
+
+    A subclass that changes `act` alone is another one: its compiled play is that of its parent.
+    """
+    if not isinstance(policy, TablePolicy):
+        return None
+    owners = [next(each for each in type(policy).__mro__ if name in vars(each)) for name in ("act", "play_to_seats")]
+    return policy if owners[0] is owners[1] else None
+
+
 class RowGenerator(np.random.Generator):
     """The generator that a policy is handed: row i of what `random` draws comes from row i's own stream.
 
@@ -74,7 +85,9 @@ class RowGenerator(np.random.Generator):
         places = np.arange(self._num_drawn, self._num_drawn + width, dtype=np.uint64)
         self._num_drawn += width
         words = mixed(self._keys[:, None] + (places + np.uint64(1)) * _GOLDEN)
-        return ((words >> np.uint64(11)) * 2.0**-53).astype(dtype).reshape(shape)
+        if np.dtype(dtype) == np.float32:  # 53 bits could be rounded up to 1
+            return ((words >> np.uint64(40)) * 2.0**-24).astype(np.float32).reshape(shape)
+        return ((words >> np.uint64(11)) * 2.0**-53).reshape(shape)
 
 
 def mixed(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -134,7 +147,10 @@ def loaded_policy(name: str) -> Policy:
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"policy {name!r} cannot be loaded: {error}") from error
-    policy = found() if isinstance(found, type) or not hasattr(found, "act") else found
+    try:
+        policy = found() if isinstance(found, type) or not hasattr(found, "act") else found
+    except (ImportError, TypeError) as error:
+        raise ValueError(f"policy {name!r} cannot be made: {error}") from error
     if not callable(getattr(policy, "act", None)):
         raise ValueError(f"policy {name!r} has no method act(observations, action_masks, rng)")
     return policy  # type: ignore[no-any-return]

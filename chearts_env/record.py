@@ -122,8 +122,10 @@ def _numbered_records(path: Path) -> Iterator[tuple[int, HandRecord]]:
                 raise RecordError("there is more after the last line")
             if '"end":' in line[:60]:
                 content = checked_content(line)
-                if (content["end"], content["chain"]) != (num_hands, f"{chain:08x}"):
-                    raise RecordError(f"the last line is of {content['end']} hands, not of the {num_hands} before it")
+                if (content.get("end"), content.get("chain")) != (num_hands, f"{chain:08x}"):
+                    raise RecordError(
+                        f"the last line is of {content.get('end')} hands, not of the {num_hands} before it"
+                    )
                 ended = True
                 continue
             yield number, HandRecord.from_line(line)
@@ -141,9 +143,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         for number, line in enumerate(_zst_lines(path) if _suffix(path) == ".zst" else _plain_lines(path), 1):
             yield number, line
-    except FileNotFoundError:
-        raise
-    except (EOFError, OSError, UnicodeDecodeError, zlib.error) as error:
+    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError, zlib.error) as error:
         raise RecordError(f"the file is cut or damaged after line {number}: {error}") from None
 
 
@@ -166,6 +166,8 @@ def _zst_lines(path: Path) -> Iterator[str]:
                 yield line.decode() + "\n"
     if rest:
         yield rest.decode()
+    if stream.unused_data:
+        raise EOFError("there is more after the end of the compressed data")
     if not stream.eof:
         raise EOFError("the compressed data has no end")
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from chearts_env.observation import OBSERVATION_SIZE
 from chearts_env.record_format import HandRecord
+from chearts_env.table import NUM_ACTIONS
 
 
 @dataclass(frozen=True)
@@ -34,22 +36,34 @@ def save_numpy(records: Iterable[HandRecord], path: Path) -> int:
     """Write all decisions of some records to an `.npz` file and return their number.
 
     Arrays by decision: `observations` (N, O) int8, `action_masks` (N, 54) int8, `actions` (N,) int8, `seats` (N,) int8,
-    `hands` (N,) int32, the number of the record, and `returns` (N,) float32: minus the score change of its seat.
+    `hands` (N,) int32, the number of the record, and `returns` (N,) float32: minus the score change of its seat. All
+    lie in memory, 1.1 kilobytes a decision, until they are written.
     """
-    parts: dict[str, list[Any]] = {name: [] for name in ("observations", "action_masks", "actions", "seats", "hands")}
-    returns = []
+    parts: list[dict[str, npt.NDArray[Any]]] = [_empty()]
     for number, record in enumerate(records):
-        for decision in decisions_of(record):
-            parts["observations"].append(decision.observation)
-            parts["action_masks"].append(decision.action_mask)
-            parts["actions"].append(decision.action)
-            parts["seats"].append(decision.seat)
-            parts["hands"].append(number)
-            returns.append(-record.score_changes[decision.seat])
-    kinds = {"hands": np.int32}
-    arrays = {name: np.array(values, kinds.get(name, np.int8)) for name, values in parts.items()}
+        decisions = list(decisions_of(record))
+        seats = np.array([decision.seat for decision in decisions], np.int8)
+        parts.append(
+            {
+                "observations": np.stack([decision.observation for decision in decisions]),
+                "action_masks": np.stack([decision.action_mask for decision in decisions]),
+                "actions": np.array([decision.action for decision in decisions], np.int8),
+                "seats": seats,
+                "hands": np.full(len(decisions), number, np.int32),
+                "returns": -np.array(record.score_changes, np.float32)[seats],
+            }
+        )
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     beside = path.with_name(path.name + ".unfinished")
     with beside.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays, returns=np.array(returns, np.float32))
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type] # none of them is named as an option
     beside.replace(path)
-    return len(returns)
+    return len(arrays["returns"])
+
+
+def _empty() -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of no decision."""
+    observations, masks = np.zeros((0, OBSERVATION_SIZE), np.int8), np.zeros((0, NUM_ACTIONS), np.int8)
+    numbers = {"actions": np.int8, "seats": np.int8, "hands": np.int32, "returns": np.float32}
+    arrays: dict[str, npt.NDArray[Any]] = {name: np.zeros(0, kind) for name, kind in numbers.items()}
+    return {"observations": observations, "action_masks": masks} | arrays

@@ -23,6 +23,7 @@ FORMAT_VERSION: Final = 1
 FORMAT: Final = "chearts-record"
 
 _MOONS: Final = {SUBTRACT_MOON: "subtract", ADD_MOON: "add"}
+_ACTION_OF_MOON: Final = {word: action for action, word in _MOONS.items()}
 _CHECK: Final = ',"check":"'
 _CHECK_LENGTH: Final = len(_CHECK) + 8 + len('"}')
 
@@ -72,19 +73,26 @@ class HandRecord:
             raise RecordError(f"scores change by {list(self.score_changes)}, and by the rules by {sheet[-1].tolist()}")
 
     def _dealt(self) -> Game:
+        n = self.rules.num_players
+        for name, given, needed in (
+            ("players", self.players, n), ("values", self.values, len(self.moves)), ("scores", self.scores, n),
+        ):  # fmt: skip
+            if given is not None and len(given) != needed:
+                raise RecordError(f"{name} has {len(given)} entries; {needed} are needed")
         try:
             game = Game.from_hands(
                 self.rules, self.hands, self.kitty, self.dealer, self.hand_number, self.scores, episode=self.episode
             )
+            if self.seed is None or (self.episode == "game" and self.hand_number):
+                return game
+            first = Game(self.rules, self.seed, episode=self.episode)
         except (ValueError, TypeError) as error:
             raise RecordError(f"the deal cannot be: {error}") from None
-        if self.seed is not None and (self.episode == "hand" or self.hand_number == 0):
-            first = Game(self.rules, self.seed, episode=self.episode)
-            for seat in range(self.rules.num_players):
-                if (first.hand(seat) != game.hand(seat)).any():
-                    raise RecordError(f"seed {self.seed} deals seat {seat} {counts_to_text(first.hand(seat))}")
-            if (first.dealer, first.pass_offset) != (game.dealer, game.pass_offset):
-                raise RecordError(f"seed {self.seed} has dealer {first.dealer} and passes to {first.pass_offset}")
+        for seat in range(n):
+            if (first.hand(seat) != game.hand(seat)).any():
+                raise RecordError(f"seed {self.seed} deals seat {seat} {counts_to_text(first.hand(seat))}")
+        if (first.dealer, first.pass_offset) != (game.dealer, game.pass_offset):
+            raise RecordError(f"seed {self.seed} has dealer {first.dealer} and passes to {first.pass_offset}")
         return game
 
     def to_line(self) -> str:
@@ -117,7 +125,7 @@ class HandRecord:
             "players": list(self.players) if self.players else None,
             "values": [_named(each) for each in self.values] if self.values else None,
         }
-        return with_check(json.dumps(content, separators=(",", ":")))
+        return with_check(json.dumps(content, separators=(",", ":"), allow_nan=False))
 
     def _num_passes(self) -> int:
         offset = self.rules.pass_cycle[self.hand_number % len(self.rules.pass_cycle)]
@@ -133,7 +141,7 @@ class HandRecord:
             passes = [_moves_of(seat, text, 0, n) for seat, text in content["passes"]]
             tricks = [_moves_of(seat, text, 1, n) for seat, text in content["tricks"]]
             moon = content["moon"]
-            settled = [[(moon[0], SUBTRACT_MOON if moon[1] == "subtract" else ADD_MOON)]] if moon else []
+            settled = [[(moon[0], _ACTION_OF_MOON[moon[1]])]] if moon else []
             values = content["values"]
             return cls(
                 rules, _one_of(content["episode"]), content["seed"], content["hand_number"], content["dealer"],
@@ -165,7 +173,7 @@ def _moves_of(seat: int, text: str, step: int, n: int) -> list[tuple[int, int]]:
 
 
 def _named(values: Mapping[int, float] | None) -> dict[str, float] | None:
-    return None if values is None else {action_to_text(action): value for action, value in values.items()}
+    return None if values is None else {action_to_text(action): float(value) for action, value in values.items()}
 
 
 def _numbered(values: Mapping[str, float] | None) -> dict[int, float] | None:
@@ -190,13 +198,18 @@ def checked_content(line: str) -> dict[str, Any]:
         raise RecordError("the line is no record, or cut: it does not end in its check sum")
     if with_check(body) != line:
         raise RecordError("the line was altered: its check sum does not agree")
-    content = json.loads(body)
+    try:
+        content = json.loads(body)
+    except json.JSONDecodeError as error:
+        raise RecordError(f"the line is no JSON: {error}") from None
+    if not isinstance(content, dict):
+        raise RecordError("the line is no record: it holds no object")
     if content.get("format") != FORMAT or content.get("version") != FORMAT_VERSION:
         raise RecordError(
             f"format {content.get('format')!r} version {content.get('version')!r}; {FORMAT!r} version "
             f"{FORMAT_VERSION} is needed"
         )
-    return content  # type: ignore[no-any-return]
+    return content
 
 
 def _strings(what: str) -> dict[str, Any]:

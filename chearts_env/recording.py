@@ -6,6 +6,7 @@ that was begun before the recorder, or never ended, is left out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,7 +38,13 @@ class GameRecorder:
         self._before: Game | None = None
 
     def step(self, game: Game, action: int, values: Values | None = None) -> None:
-        """Take an action, as `game.step` does; `values` are what the policy held the actions to be worth, points."""
+        """Take an action, as `game.step` does; `values` are what the policy held the actions to be worth, points.
+
+        Raises ValueError for a value that is no finite number, and nothing has changed.
+        """
+        for each, value in (values or {}).items():
+            if not math.isfinite(value):
+                raise ValueError(f"the value of action {each} is {value}: it must be finite; leave illegal actions out")
         self.before(game)
         seat = game.mover
         game.step(action)
@@ -60,15 +67,16 @@ class GameRecorder:
         sheet = game.score_sheet
         if len(sheet) == self._num_scored:
             return
-        if self._deal is not None:
-            has_values = any(each is not None for each in self._values)
+        deal, moves, thoughts = self._deal, tuple(self._moves), tuple(self._values)
+        self._moves, self._values = [], []  # first: a `write` that fails must not spoil the next hand
+        if deal is not None:
+            has_values = any(each is not None for each in thoughts)
             self._write(
                 HandRecord(
-                    **self._deal, moves=tuple(self._moves), score_changes=tuple(sheet[-1].tolist()),
-                    players=self._players, values=tuple(self._values) if has_values else None,
+                    **deal, moves=moves, score_changes=tuple(sheet[-1].tolist()), players=self._players,
+                    values=thoughts if has_values else None,
                 )
             )  # fmt: skip
-        self._moves, self._values = [], []
 
 
 def _is_fresh(game: Game) -> bool:
@@ -112,8 +120,9 @@ class RecordedEnv(BaseWrapper[str, Any, Any]):
         """Act for `agent_selection`."""
         raw = self.env.unwrapped
         game, agent = raw.game, raw.agent_selection
-        takes_part = not (raw.terminations[agent] or raw.truncations[agent])
-        is_legal = takes_part and int(action) in game.legal_actions()
+        takes_part = not (raw.terminations.get(agent, True) or raw.truncations.get(agent, True))
+        is_action = isinstance(action, int | np.integer) and not isinstance(action, bool)
+        is_legal = takes_part and is_action and int(action) in game.legal_actions()
         if is_legal:
             seat = game.mover
             self._recorder.before(game)
@@ -133,6 +142,7 @@ class TablesRecorder:
         self._write = write
         self._players = players
         self._tables: VectorTables | None = None
+        self._dealt: tuple[int, int] | None = None
         self._steps: list[tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]] = []
         self._first = 0  # number of the step that stands first in the list
 
@@ -140,16 +150,19 @@ class TablesRecorder:
         self, tables: VectorTables, actions: npt.NDArray[Any], playing: npt.NDArray[np.bool_] | None = None
     ) -> None:
         """See the tables before `actions`, (B,), are taken; rows that `playing`, (B,), leaves out do not count."""
-        if tables is not self._tables:
-            self._tables = tables
+        dealt = (tables._seed, tables._num_resets)
+        if tables is not self._tables or dealt != self._dealt:  # other tables, or all of them dealt anew
+            self._tables, self._dealt = tables, dealt
             self._steps, self._first = [], 0
             self._deals = [_deal_at(tables, row, None) for row in range(len(tables))]
             self._begun = np.zeros(len(tables), np.int64)
             self._numbers = tables._tables["public"]["hand_number"].copy()
-        self._steps.append((tables.movers.copy(), np.asarray(actions, np.int64).copy()))
+        # Kept aside: the step may be refused.
+        self._step = (tables.movers.copy(), np.asarray(actions, np.int64).copy())
 
     def after_step(self, tables: VectorTables, playing: npt.NDArray[np.bool_] | None = None) -> None:
         """See the tables after the same step."""
+        self._steps.append(self._step)
         numbers = tables._tables["public"]["hand_number"]
         ended = tables.terminations | tables.truncations
         for row in np.flatnonzero(ended | (numbers != self._numbers)):

@@ -48,8 +48,8 @@ def page_of(records: Iterable[HandRecord], title: str = "Cancellation Hearts") -
         "title": html.escape(title),
         "style": (parts / "replay.css").read_text("utf-8"),
         "script": (parts / "replay.js").read_text("utf-8"),
-        # "</" would end the script that the data stand in.
-        "data": json.dumps({"hands": hands}, separators=(",", ":")).replace("</", "<\\/"),
+        # "<" could end the script that the data stand in, or hide its end.
+        "data": json.dumps({"hands": hands}, separators=(",", ":")).replace("<", "\\u003c"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: texts[mark[1]], (parts / "replay.html").read_text("utf-8"))
 

@@ -18,7 +18,15 @@ from chearts_env.deal import begin_episode, next_word
 from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, step_table, write_mask
 from chearts_env.game import Episode, checked_episode
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE, encode
-from chearts_env.policy import Policy, TablePolicy, allowed_rows, chosen_actions, next_keys, refuse_excluded, sub_keys
+from chearts_env.policy import (
+    Policy,
+    allowed_rows,
+    as_table_policy,
+    chosen_actions,
+    next_keys,
+    refuse_excluded,
+    sub_keys,
+)
 from chearts_env.rules import MAX_PLAYERS, Rules
 from chearts_env.table import MASK, NUM_ACTIONS, new_tables
 
@@ -89,8 +97,7 @@ class SeatTables:
         self._tables = new_tables(list(rules), checked_episode(episode))
         self._reward = checked_reward(reward)
         self._opponents = list(opponents)
-        first = self._opponents[0]
-        self._compiled = first if len(self._opponents) == 1 and isinstance(first, TablePolicy) else None
+        self._compiled = as_table_policy(self._opponents[0]) if len(self._opponents) == 1 else None
         self._seat = _checked_seat(seat, rules)
         self._illegal_reward = illegal_reward
         self.num_players = np.array([each.num_players for each in rules], np.int64)
@@ -102,6 +109,7 @@ class SeatTables:
         self.seeds = np.zeros(count, np.uint64)
         self.was_illegal = np.zeros(count, np.bool_)
         self._statuses = np.full(count, TERMINATED, np.int64)
+        self._half_played = np.zeros(count, np.bool_)  # an opponent failed there
         self._keys = np.zeros(count, np.uint64)
         self.every: Rows = np.arange(count)
 
@@ -132,26 +140,34 @@ class SeatTables:
             self.seats[rows] = self._seat
         self._keys[rows] = sub_keys(self.seeds[rows], np.array(_PLAYER_STREAM))
         self._statuses[rows] = GOES_ON
+        self._half_played[rows] = True
         self.was_illegal[rows] = False
         self.rewards[rows] = 0.0
         self._play_others(rows)
         self._show(rows)
+        self._half_played[rows] = False
 
     def step(self, actions: npt.NDArray[np.integer[Any]], rows: Rows) -> None:
         """Act for the learner at some tables, whose episodes go on, and play on to its next decision.
 
         `actions` has one for each of the rows. An illegal one ends its episode at `illegal_reward`; where there is no
-        such price, it raises IllegalActionError and no table is changed.
+        such price, it raises IllegalActionError and no table is changed. Raises RuntimeError for a table at which an
+        opponent has failed.
         """
+        if self._half_played[rows].any():
+            failed = int(rows[self._half_played[rows].argmax()])
+            raise RuntimeError(f"an opponent failed at table {failed} and left it half played: call reset() first")
         allowed = allowed_rows(actions, self._legal[rows])
         if self._illegal_reward is None and not allowed.all():
             wrong = int(np.argmin(allowed))
             refuse_excluded(f"the learner of table {rows[wrong]}", actions, self._legal[rows], self.seats[rows])
         self.rewards[rows] = 0.0
         acting = rows[allowed]
+        self._half_played[acting] = True
         self._take(acting, actions[allowed])
         self._play_others(acting)
         self._show(acting)
+        self._half_played[acting] = False
         if len(acting) < len(rows):
             self._end_illegal(rows[~allowed])
 

@@ -12,7 +12,7 @@ is refused. Infos have the same keys at every step: `action_mask`, `seat` (the l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -22,6 +22,7 @@ from gymnasium.vector.utils import batch_space
 
 from chearts_env.aec import checked_dtype, checked_render_mode, vector_space
 from chearts_env.batch import Reward
+from chearts_env.cards import POINTS_IN_ALL
 from chearts_env.deal import checked_seed
 from chearts_env.game import Episode, checked_rules
 from chearts_env.observation import decode
@@ -35,8 +36,16 @@ from chearts_env.table import NUM_ACTIONS
 IllegalAction = Literal["end", "raise"]
 Opponents = Policy | str | Sequence[Policy | str] | None
 
-#: What an illegal action costs where it ends the episode: as much as all points of a hand (R4), or a lost game.
-ILLEGAL_REWARDS: Final = {"points": -52.0, "relative": -52.0, "win": -1.0}
+
+def illegal_reward(rules: Sequence[Rules], episode: Episode, reward: Reward) -> float:
+    """Return what an illegal action is paid where it ends the episode: less than the worst that legal play can bring.
+
+    All points of a hand (R4) or a moon's (R21), in a game on top of a score at the target (R23); or a lost game, and 1.
+    """
+    if reward == "win":
+        return -1.0
+    worst = max(max(POINTS_IN_ALL, each.moon_points) for each in rules)
+    return -float(worst + (max(each.target_score for each in rules) if episode == "game" else 0))
 
 
 def _seat_tables(
@@ -49,7 +58,7 @@ def _seat_tables(
 ) -> SeatTables:
     if illegal_action not in ("end", "raise"):
         raise ValueError(f"illegal_action={illegal_action!r} is not allowed: it must be 'end' or 'raise'")
-    price = ILLEGAL_REWARDS.get(reward) if illegal_action == "end" else None
+    price = illegal_reward(rules, episode, reward) if illegal_action == "end" else None
     policies = _policies(opponents)
     return SeatTables(rules, policies, seat=seat, episode=episode, reward=reward, illegal_reward=price)
 
@@ -62,7 +71,7 @@ def _policies(opponents: Opponents) -> list[Policy]:
         raise ValueError("opponents= is empty: at least one policy is needed, or None for random legal play")
     policies = [loaded_policy(each) if isinstance(each, str) else each for each in given]
     for policy in policies:
-        if not callable(getattr(policy, "act", None)):
+        if isinstance(policy, type) or not callable(getattr(policy, "act", None)):
             raise ValueError(f"opponents= takes policies, or their names as module:attribute, not {policy!r}")
     return policies
 
@@ -92,7 +101,7 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
 
         `opponents`: a policy for all other seats, or several dealt out to them from the learner's left on; a text
         such as `"my_module:MyPolicy"` is loaded; None plays at random. `seat`: the learner's, None draws it anew for
-        each episode. `illegal_action`: `"end"` ends the episode at a price (`ILLEGAL_REWARDS`), `"raise"` raises
+        each episode. `illegal_action`: `"end"` ends the episode at a price (`illegal_reward`), `"raise"` raises
         IllegalActionError and changes nothing. `episode` and `reward` as in `cancellation_hearts_v0`.
         """
         if rules is not None and options:
@@ -139,6 +148,8 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called on an environment made without a render_mode")
             return None
+        if not self._has_reset:
+            raise RuntimeError("render() needs an episode: call reset() first")
         knowledge = decode(self._tables.observations[0])
         if self.render_mode == "ansi":
             return table_as_text(knowledge, self.seat)
@@ -180,7 +191,7 @@ class SingleSeatVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         """Take what `SingleSeatEnv` takes; several `rules` are dealt out to the slots in turn.
 
         `autoreset_mode`: what follows an episode that is over, see Gymnasium's page on it. `copy=False` returns the
-        buffers themselves, which the next step overwrites.
+        buffer of observations itself, which the next step overwrites, if they are int8; float32 is a copy anyway.
         """
         if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r} is not allowed: it must be a whole number of at least 1")
@@ -192,7 +203,7 @@ class SingleSeatVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         all_rules = [checked_rules(several[place % len(several)]) for place in range(num_envs)]
         self.num_envs = int(num_envs)
         self.rules = tuple(all_rules)
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = _checked_mode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
         self._copies = copy
         self._dtype = checked_dtype(observation_dtype)
@@ -212,14 +223,15 @@ class SingleSeatVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Deal episodes; `options={"reset_mask": mask}`, (B,) bool, has only some slots dealt."""
-        super().reset(seed=seed if isinstance(seed, int) else None)
+        super().reset(seed=seed if isinstance(seed, int) and not isinstance(seed, bool) else None)
         rows = self._rows_to_reset(options)
-        if isinstance(seed, int | np.integer):
-            seed = [(checked_seed(int(seed)) + place) % 2**64 for place in range(self.num_envs)]
+        if isinstance(seed, int | np.integer):  # `checked_seed` refuses True and False
+            seed = [(checked_seed(seed) + place) % 2**64 for place in range(self.num_envs)]
         if seed is not None and len(seed) != self.num_envs:
             raise ValueError(f"{len(seed)} seeds given: one for each of {self.num_envs} slots is needed")
         if seed is not None:
-            given = np.array([each is not None for each in seed])
+            # Nothing can follow an episode that never was: a fresh slot without a seed draws one.
+            given = np.array([each is not None or not self._has_reset for each in seed])
         else:
             given = np.full(self.num_envs, not self._has_reset)
             seed = [None] * self.num_envs
@@ -307,6 +319,14 @@ class SingleSeatVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
             "final_info": self._infos(ended),
             "_final_info": ended.copy(),
         }
+
+
+def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        allowed = ", ".join(repr(each.value) for each in AutoresetMode)
+        raise ValueError(f"autoreset_mode={mode!r} is not allowed: it must be one of {allowed}") from None
 
 
 def _seeds_of(seeds: Sequence[int | None]) -> npt.NDArray[np.uint64]:

@@ -46,10 +46,10 @@ ROOMS = (
     "record_export",  # records as arrays
     "record",
     "replay",  # a page to look at records
+    "recording",  # makes records of what is being played
     "play_table",  # a person at a table with policies
     "play",  # ... in a terminal
     "film",  # records as moving pictures
-    "recording",  # makes records of what is being played
     "seating",  # policies at tables, played to the end
     "arena",
     "bench_peers",  # other environments, to be measured beside ours

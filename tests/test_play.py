@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import sys
@@ -26,6 +27,8 @@ from chearts_env.policy import RandomLegal, loaded_policy
 from chearts_env.record import HandRecord, read_records, verify
 
 pyte = pytest.importorskip("pyte", reason="pyte, of the extra `test`, is not installed")
+#: Numbers of 256 colours that are none: black, white and what lies between.
+GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
 needs_textual = pytest.mark.skipif(
     find_spec("textual") is None, reason="textual, of the extra `play`, is not installed"
 )
@@ -220,11 +223,14 @@ def test_hand_is_played_in_a_terminal_by_keys(columns, lines, seats, tmp_path: P
 @needs_textual
 def test_screen_without_colour_has_none():
     """`NO_COLOR`: what is chosen stands in brackets all the same."""
-    with playing(80, 24, NO_COLOR="1") as terminal:
-        terminal.wait_for("your turn")
-        assert "[" in terminal.text
-        colours = [part for part in terminal.raw.split(b"\x1b[") if part[:3] in (b"31m", b"32m", b"94m")]
-        assert not colours
-        terminal.send(b"q")
-        while terminal.read():
-            pass
+    seen = {}
+    for name, environment in (("plain", {"NO_COLOR": "1"}), ("coloured", {})):
+        with playing(80, 24, **environment) as terminal:
+            terminal.wait_for("your turn")
+            assert "[" in terminal.text
+            terminal.send(b"q")
+            while terminal.read():
+                pass
+            seen[name] = {int(number) for number in re.findall(rb"38;5;(\d+)", terminal.raw)} - GREYS
+    assert not seen["plain"]
+    assert len(seen["coloured"]) > 2

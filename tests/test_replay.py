@@ -31,7 +31,7 @@ FLAGS = [
 def recorded(rules: Rules, seed: int, episode: Any = "hand", with_values: bool = False) -> list[HandRecord]:
     """Hands played at random, by players with names that HTML could stumble over."""
     records: list[HandRecord] = []
-    players = [f"<b>{seat}</b> & co" for seat in range(rules.num_players)]
+    players = [f"<b>{seat}</b> <!--<script> & co" for seat in range(rules.num_players)]
     recorder = GameRecorder(records.append, players)
     game, rng = Game(rules, seed, episode=episode), random.Random(seed)
     while not game.is_over:
@@ -140,7 +140,9 @@ def browsed(tmp_path_factory):
     """What the driver noted, at a desk's and at a phone's width, and the records shown."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: the page's controls cannot be tried")
-    records = [*recorded(Rules(11), 1, with_values=True), *recorded(Rules(11), 2, with_values=True)]
+    records = [
+        record for size, seed in ((11, 1), (11, 2), (6, 3)) for record in recorded(Rules(size), seed, with_values=True)
+    ]
     folder = tmp_path_factory.mktemp("page")
     path = folder / "page.html"
     path.write_text(page_of(records).replace('<script id="data"', DRIVER + '<script id="data"'), "utf-8")
@@ -172,6 +174,7 @@ def test_every_control_does_what_it_says_in_a_browser(browsed):
     assert (places["slider"], places["row"]) == (40, first_trick + 22)
     assert (places["home"], places["end"], places["first"], places["last"]) == (0, end, 0, end)
     assert places["second hand"] == 0
+    assert result["views"] == [12, 7]
     assert places["doubt"] == data_of(page_of(records))["hands"][1]["doubts"][0]["place"]
     assert 0 < places["played"] <= 4
     assert places["stopped"] == places["played"]
@@ -197,7 +200,9 @@ def test_one_seats_view_hides_the_others_cards_in_the_browser(browsed):
     assert result["own"] > 0
     assert result["othersOpen"] == 0
     assert result["backs"] > 0
-    assert "<b>0</b> & co" in result["names"]
+    assert "<b>0</b> <!--<script> & co" in result["names"]
+    assert result["othersDoubts"] == 0
+    assert result["tricksToCome"] == 0
 
 
 def test_page_is_readable_at_phone_width_and_every_control_has_a_name(browsed):

@@ -15,9 +15,10 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from chearts_env import Game, IllegalActionError, Rules, SingleSeatEnv, SingleSeatVectorEnv
-from chearts_env.observation import field_values
+from chearts_env.observation import decode, field_values
 from chearts_env.policy import RandomLegal
-from chearts_env.single_seat import ILLEGAL_REWARDS
+from chearts_env.render.text import table_as_text
+from chearts_env.single_seat import illegal_reward
 from tests.sizes import SIZES, fewer
 
 NAME = "chearts_env/CancellationHearts-v0"
@@ -231,6 +232,14 @@ def test_seeds_may_be_given_one_by_one():
     assert (observations[1] == alone.reset()[0]).all()
 
 
+def test_slots_of_a_fresh_batch_without_seeds_draw_different_ones():
+    """Nothing has gone before that an episode could follow from."""
+    for seeds in (None, [None] * 8, [5] + [None] * 7):
+        env = SingleSeatVectorEnv(8, opponents=Lowest())
+        observations, _ = env.reset(seed=seeds)
+        assert len({row.tobytes() for row in observations}) == 8
+
+
 def test_slots_may_have_different_rules():
     """In turn, as in `VectorTables`."""
     rules = [Rules.classic(11), Rules(7)]
@@ -246,16 +255,24 @@ def test_slots_may_have_different_rules():
 # Illegal actions
 
 
-@pytest.mark.parametrize("reward", ILLEGAL_REWARDS)
-def test_illegal_action_ends_the_episode_at_a_price(reward):
-    """Nothing legal costs more in a hand."""
-    env = SingleSeatEnv(opponents=Lowest(), reward=reward)
+@pytest.mark.parametrize(
+    ("reward", "episode", "price"),
+    [("points", "hand", -52), ("relative", "hand", -52), ("win", "game", -1), ("points", "game", -202)],
+)
+def test_illegal_action_ends_the_episode_at_a_price(reward, episode, price):
+    """Nothing legal costs more: in a game, 52 points on top of a score at the target of 150."""
+    env = SingleSeatEnv(opponents=Lowest(), reward=reward, episode=episode)
     env.reset(seed=1)
     observation, paid, terminated, truncated, info = env.step(53)
-    assert (paid, terminated, truncated, info["illegal_action"]) == (ILLEGAL_REWARDS[reward], True, False, True)
+    assert (paid, terminated, truncated, info["illegal_action"]) == (price, True, False, True)
     assert observation in env.observation_space
     assert info["action_mask"].all()
     assert not env.reset()[1]["illegal_action"]
+
+
+def test_illegal_action_costs_more_than_the_dearest_moon():
+    """R21: moons may be worth anything."""
+    assert illegal_reward([Rules(6), Rules(6, moon_points=300)], "hand", "points") == -300
 
 
 def test_illegal_action_can_be_refused_instead():
@@ -284,9 +301,17 @@ def test_mask_that_the_caller_writes_into_does_not_count():
 
 
 def test_opponent_that_plays_an_illegal_card_is_named():
-    """Not passed off as the learner's."""
+    """Not passed off as the learner's; what it left half played is not gone on with."""
+    env = SingleSeatEnv(opponents=Illegal(), seat=0, first_dealer=5)
+    env.reset(seed=1)
+    for _ in range(2):  # the first to give away three cards (R7)
+        env.step(int(env.action_masks().argmax()))
     with pytest.raises(IllegalActionError, match=r"Illegal in seat \d chose action 53"):
-        SingleSeatEnv(opponents=Illegal()).reset(seed=1)
+        env.step(int(env.action_masks().argmax()))
+    with pytest.raises(RuntimeError, match="an opponent failed at table 0 and left it half played: call reset"):
+        env.step(int(env.action_masks().argmax()))
+    env.reset(seed=1)
+    env.step(int(env.action_masks().argmax()))
 
 
 # Manners
@@ -339,6 +364,11 @@ def test_copy_goes_on_identically(copied):
 
 def test_picture_is_what_the_learner_may_see():
     """And never more."""
-    env = SingleSeatEnv(opponents=Lowest(), render_mode="ansi", seat=3)
+    env = SingleSeatEnv(opponents=Lowest(), render_mode="ansi", seat=3, episode="game")
+    with pytest.raises(RuntimeError, match="call reset"):
+        env.render()
     env.reset(seed=1)
-    assert "as P3 sees it" in str(env.render())
+    game = Game(Rules(), seed=1)
+    while game.mover != 3:
+        game.step(game.legal_actions()[0])
+    assert env.render() == table_as_text(decode(game.observation(3)), 3)

@@ -18,6 +18,8 @@ from tests.test_single_seat import Lowest
         ({"seat": 6}, r"seat=6 is not allowed: it must be 0 … 5, or None"),
         ({"seat": True}, r"seat=True is not allowed"),
         ({"opponents": []}, r"opponents= is empty"),
+        ({"opponents": Lowest}, r"opponents= takes policies"),
+        ({"opponents": "math:pi"}, r"policy 'math:pi' cannot be made"),
         ({"opponents": 3}, r"opponents= takes policies, or their names as module:attribute, not 3"),
         ({"opponents": "nowhere:Policy"}, r"policy 'nowhere:Policy' cannot be loaded"),
         ({"episode": "match"}, r"episode='match' is not allowed"),
@@ -42,7 +44,11 @@ def test_vector_arguments_that_cannot_be_are_refused():
     for wrong in (0, True, 1.5):
         with pytest.raises(ValueError, match="num_envs="):
             SingleSeatVectorEnv(wrong)
+    with pytest.raises(ValueError, match="autoreset_mode='never' is not allowed: it must be one of 'NextStep'"):
+        SingleSeatVectorEnv(3, autoreset_mode="never")
     env = SingleSeatVectorEnv(3, opponents=Lowest())
+    with pytest.raises(ValueError, match="seed=True"):
+        env.reset(seed=True)
     with pytest.raises(RuntimeError, match="call reset"):
         env.step([0, 0, 0])
     with pytest.raises(ValueError, match="2 seeds given"):

@@ -78,7 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _configurations(place: Path) -> dict[str, Path]:
     """Return the files of a folder by the names of their runs, the base first; ValueError for what is not right."""
-    named = {read_config(path).name: path for path in sorted(place.glob("*.yaml"))}
+    named: dict[str, Path] = {}
+    for path in sorted(place.glob("*.yaml")):
+        name = read_config(path).name
+        if name in named:
+            raise ValueError(f"{path} and {named[name]} have the same name, {name}: each needs its own")
+        named[name] = path
     if BASE not in named:
         raise ValueError(f"--configs {place} is not allowed: it holds no configuration named {BASE}")
     return {BASE: named.pop(BASE)} | named
@@ -86,10 +91,13 @@ def _configurations(place: Path) -> dict[str, Path]:
 
 def _trained(name: str, config: Path, runs: Path) -> RunFolder:
     """Return the finished run of a configuration, trained now if there is none."""
-    for folder in _of_name(name, runs):
+    settings = read_config(config)
+    # A configuration that was edited since is another one.
+    same = [folder for folder in _of_name(name, runs) if folder.config == settings]
+    for folder in same:
         if folder.state.is_finished:
             return folder
-    folder = next(iter(_of_name(name, runs)), None) or RunFolder.create(runs, read_config(config))
+    folder = same[0] if same else RunFolder.create(runs, settings)
     print(f"{name}: {folder.path}")
     Trainer(folder).run()
     return folder

@@ -9,7 +9,7 @@ import pytest
 
 from baselines.careful import Careful
 from chearts_env import SingleSeatVectorEnv
-from chearts_env.policy import TablePolicy
+from chearts_env.policy import TablePolicy, as_table_policy
 from tests.sizes import SIZES, fewer
 
 
@@ -43,3 +43,24 @@ def test_compiled_opponents_play_as_they_do_by_observations(num_players, episode
         assert (masks == other[4]["action_mask"]).all()
         num_paid += int((one[1] != 0).sum())
     assert num_paid
+
+
+class Contrary(Careful):
+    """Plays the highest card allowed; what it inherits plays otherwise."""
+
+    def act(self, observations: Any, action_masks: Any, rng: Any) -> Any:
+        return action_masks.shape[1] - 1 - action_masks[:, ::-1].argmax(axis=1)
+
+
+def test_subclass_that_only_changes_act_is_asked_by_observations():
+    """The compiled play it inherits is another policy's."""
+    assert as_table_policy(Careful()) is not None
+    assert as_table_policy(Contrary()) is None
+    boards = []
+    for opponents in (Contrary(), [Contrary(), Contrary()]):
+        env = SingleSeatVectorEnv(4, opponents=opponents, seat=0)
+        env.reset(seed=1)
+        for _ in range(6):
+            env.step(env.action_masks().argmax(axis=1))
+        boards.append(env._tables.observations.copy())
+    assert (boards[0] == boards[1]).all()

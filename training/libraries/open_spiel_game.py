@@ -19,7 +19,7 @@ import pyspiel
 from open_spiel.python.algorithms import ismcts, mcts
 
 from chearts_env import Game, Rules
-from chearts_env.cards import counts_to_text, face_to_text
+from chearts_env.cards import face_to_text
 from chearts_env.game import action_to_text
 from chearts_env.observation import OBSERVATION_SIZE
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
@@ -123,9 +123,7 @@ class CancellationHeartsState(pyspiel.State):
         seat = self.current_player() if player is None else player
         if self.game is None:
             return f"{seat}: being dealt"
-        game, seen = self.game, self.game.observation(seat)
-        own = f"{seat}: {counts_to_text(game.hand(seat))} dealer {game.dealer} pass {game.pass_offset}"
-        return f"{own} {seen.tobytes().hex() if game.phase == 'pass' else counts_to_text(game.given(seat))}{self.told}"
+        return f"{seat}: {self.game.observation(seat).tobytes().hex()}{self.told}"
 
     def observation_string(self, player: int | None = None) -> str:
         """Return what a player sees now."""

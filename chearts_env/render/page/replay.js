@@ -105,6 +105,7 @@ function show() {
   at("position").value = place;
   at("number").textContent = `${place} of ${hand.positions.length - 1}`;
   for (const row of at("tricks").children) {
+    row.hidden = view !== "all" && Number(row.dataset.to) > place; // a seat does not see what is to come
     row.classList.toggle("now", Number(row.dataset.from) <= place && place <= Number(row.dataset.to));
   }
   for (const id of ["first", "previous", "previous-trick"]) at(id).disabled = place === 0;
@@ -134,8 +135,15 @@ function showHand(number) {
     row.addEventListener("keydown", (event) => { if (event.key === "Enter") go(trick.to); });
     return row;
   }));
-  at("doubts").hidden = !hand.doubts.length;
-  at("doubt-list").replaceChildren(...hand.doubts.map((doubt) => {
+  showViews();
+  showDoubts();
+  showScores();
+  go(0);
+}
+function showDoubts() {
+  const doubts = hand.doubts.filter((doubt) => sees(doubt.seat));
+  at("doubts").hidden = !doubts.length;
+  at("doubt-list").replaceChildren(...doubts.map((doubt) => {
     const item = element("li"), button = element("button");
     button.append(element("span", `${nameOf(doubt.seat)}, decision ${doubt.place}: ${cardWords(doubt.action)} instead of `
       + `${cardWords(doubt.best)}, ${doubt.gap.toFixed(2)} less`));
@@ -143,8 +151,12 @@ function showHand(number) {
     item.append(button);
     return item;
   }));
-  showScores();
-  go(0);
+}
+function showViews() {
+  if (view !== "all" && Number(view) >= hand.positions[0].hands.length) view = "all";
+  at("view").replaceChildren(new Option("all cards", "all"),
+    ...hand.positions[0].hands.map((_, seat) => new Option(`as ${nameOf(seat)} sees it`, seat)));
+  at("view").value = view;
 }
 function showScores() {
   const head = element("tr");
@@ -160,10 +172,8 @@ function showScores() {
     }));
 }
 data.hands.forEach((each, number) => at("hand").append(new Option(`${number + 1}`, number)));
-at("view").append(new Option("all cards", "all"),
-  ...hand.positions[0].hands.map((_, seat) => new Option(`as ${nameOf(seat)} sees it`, seat)));
 at("hand").addEventListener("change", (event) => showHand(Number(event.target.value)));
-at("view").addEventListener("change", (event) => { view = event.target.value; show(); });
+at("view").addEventListener("change", (event) => { view = event.target.value; showDoubts(); show(); });
 at("position").addEventListener("input", (event) => go(Number(event.target.value)));
 const actions = {
   first: () => go(0), previous: () => go(place - 1), next: () => go(place + 1), last: () => go(hand.positions.length - 1),
