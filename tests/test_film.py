@@ -10,6 +10,7 @@ from chearts_env.film import main, save_film
 from chearts_env.record import RecordWriter
 from tests.test_record import played
 
+pytestmark = pytest.mark.slow
 pytest.importorskip("PIL", reason="Pillow, of the extra `render`, is not installed")
 
 

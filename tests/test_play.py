@@ -26,6 +26,7 @@ from chearts_env.play_table import PlayTable
 from chearts_env.policy import RandomLegal, loaded_policy
 from chearts_env.record import HandRecord, read_records, verify
 
+pytestmark = pytest.mark.slow
 pyte = pytest.importorskip("pyte", reason="pyte, of the extra `test`, is not installed")
 #: Numbers of 256 colours that are none: black, white and what lies between.
 GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}

@@ -21,6 +21,7 @@ pytest.importorskip("PIL", reason="Pillow, of the extra `render`, is not install
 pytest.importorskip("pygame", reason="pygame, of the extra `render`, is not installed")
 from chearts_env.render.picture import HEIGHT, WIDTH, table_as_picture
 
+pytestmark = pytest.mark.slow
 PICTURES = Path(__file__).parent / "pictures"
 Picture = npt.NDArray[np.uint8]
 

@@ -21,6 +21,7 @@ from chearts_env.recording import GameRecorder
 from chearts_env.replay import main, page_of
 from tests.sizes import SIZES, moon_history
 
+pytestmark = pytest.mark.slow  # of what is drawn and clicked; the engine is tested elsewhere
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
