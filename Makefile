@@ -3,6 +3,7 @@
 #
 #   ARGS         passed on:            make test ARGS="-k moon"     make train ARGS="--resume"
 #   CONFIG       the run to train:     make train CONFIG=configs/quick.yaml
+#   JOBS         processes to test in:  make test JOBS=0 ARGS="-k moon -x"
 #   PYTHON       the Python to use:    make test PYTHON=python3.12
 #   TORCH_INDEX  one more package index for pip, for a CPU build of torch on Linux (see README)
 
@@ -10,6 +11,7 @@
 .DELETE_ON_ERROR:
 
 ARGS ?=
+JOBS ?= 2
 CONFIG ?= configs/quick.yaml
 PYTHON ?=
 TORCH_INDEX ?=
@@ -32,7 +34,7 @@ train: $(STAMP) ## Train a network in six minutes, then play it against all oppo
 	$(PY) -m training.train $(CONFIG) $(ARGS)
 
 test: $(STAMP) ## Run every test
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n $(JOBS) $(ARGS)
 
 test-libraries: ## Train and play every library example, in an environment of its own (gigabytes, minutes)
 	@set -eu; test -x .venv-libraries/bin/python || { \

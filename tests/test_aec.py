@@ -19,7 +19,7 @@ from tests.sizes import SIZES, fewer, moon_history
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the suite imports an environment of its own in a way that it calls deprecated
-    from pettingzoo.test import api_test, parallel_api_test, render_test, seed_test
+    from pettingzoo.test import api_test, parallel_api_test, seed_test
 
 #: What PettingZoo 1.27.0 says of every environment with dict observations that is not its own.
 from tests.aec_play import KINDS, SHORT, legal_action, make, snapshot, take_steps
@@ -55,19 +55,6 @@ def test_pettingzoo_suite_passes_for_every_size_without_other_warnings(num_playe
 def test_pettingzoo_seed_test_passes_for_every_size(num_players: int, kind: str) -> None:
     """Contract, AEC: two environments with one seed show the same."""
     assert complaints(lambda: seed_test(lambda: make(kind, num_players=num_players), fewer(60, 3))) == set()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pettingzoo_render_test_passes_where_it_applies(kind: str) -> None:
-    """Contract, AEC: `render_test` asks for the mode "human" first, whatever there is; that is refused.
-
-    With that call answered by "ansi", the rest of the test holds: every mode in the metadata returns what it must.
-    """
-    with pytest.raises(ValueError, match="render_mode='human' is not allowed: it must be None or one of ansi"):
-        render_test(lambda render_mode: make(kind, render_mode=render_mode))
-    modes = {"human": "ansi"}
-    render_test(lambda render_mode: make(kind, render_mode=modes.get(render_mode, render_mode)))
-    assert make(kind).metadata["render_modes"] == ["ansi"]
 
 
 @pytest.mark.parametrize("num_players", SIZES)
@@ -268,7 +255,10 @@ def test_environment_is_made_by_name_where_pettingzoo_has_a_registry() -> None:
         ({"num_seats": 6}, r"unknown option num_seats=6; the options of Rules are num_players, .*moon_points"),
         ({"episode": "match"}, r"episode='match' is not allowed: it must be one of 'game', 'hand'"),
         ({"reward": "none"}, r"reward='none' is not allowed: it must be one of 'points', 'relative', 'win'"),
-        ({"render_mode": "human"}, r"render_mode='human' is not allowed: it must be None or one of ansi"),
+        (
+            {"render_mode": "film"},
+            r"render_mode='film' is not allowed: it must be None or one of human, rgb_array, ansi",
+        ),
         ({"observation_dtype": np.float64}, r"observation_dtype=.*float64.* is not allowed: .*float32 or int8"),
         ({"observation_dtype": "words"}, r"observation_dtype='words' is not allowed: .*float32 or int8"),
         ({"observation_dtype": None}, r"observation_dtype=None is not allowed: .*float32 or int8"),

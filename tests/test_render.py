@@ -118,11 +118,13 @@ def test_text_shows_all_hands_only_when_asked():
     assert len(texts[1].splitlines()) == len(texts[0].splitlines()) + 5
 
 
-def test_pettingzoos_render_test_passes():
+@pytest.mark.parametrize("make", [cancellation_hearts_v0.env, cancellation_hearts_v0.raw_env])
+def test_pettingzoos_render_test_passes(make):
     """All modes, the window on SDL's dummy display."""
     from pettingzoo.test import render_test
 
-    render_test(lambda render_mode: cancellation_hearts_v0.env(render_mode=render_mode, episode="hand"))
+    render_test(lambda render_mode: make(render_mode=render_mode, episode="hand"))
+    assert make().metadata["render_modes"] == ["human", "rgb_array", "ansi"]
 
 
 def test_environment_with_a_window_can_be_copied_and_closed():

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pyspiel
 import pytest
 
-pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed: make test-libraries installs it")
-
-from training.libraries import open_spiel_game  # noqa: E402 - only where there is OpenSpiel
+from training.libraries import open_spiel_game
 
 pytestmark = [pytest.mark.train, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
