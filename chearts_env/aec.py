@@ -79,9 +79,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
     ) -> None:
         """Take `rules`, or options of `Rules` by name (`num_players=8`); see `cancellation_hearts_v0` for the rest."""
         super().__init__()
-        if rules is not None and options:
-            raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
-        self.rules = Rules(**options) if rules is None else checked_rules(rules)
+        self.rules = rules_of(rules, options)
         self._episode: Episode = episode
         checked_episode(episode)
         self._reward = checked_reward(reward)
@@ -302,6 +300,13 @@ class GuardedEnv(OrderEnforcingWrapper[str, dict[str, npt.NDArray[Any]], Any]):
     def __str__(self) -> str:
         """Return the environment's name."""
         return str(self.env)
+
+
+def rules_of(rules: Rules | None, options: dict[str, Any]) -> Rules:
+    """Return rules, or those made of options by name; raises ValueError if both are given, or something else."""
+    if rules is not None and options:
+        raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
+    return Rules(**options) if rules is None else checked_rules(rules)
 
 
 def checked_render_mode(render_mode: str | None, modes: Sequence[str] = RENDER_MODES) -> str | None:

@@ -49,9 +49,9 @@ def save_film(record: HandRecord, path: Path | str, view: int | None = None, fra
 def _frames(record: HandRecord, view: int | None) -> Iterator[Any]:
     seat = 0
     game: Game | None = None
-    # ... and says then that it is the last; how many are left is what the record's own game says.
+    # Replayed as a single hand, the table stays at its end instead of being dealt the next. But it calls the hand the
+    # last: how many are left is what the record's own game says.
     hands_left = decode(next(iter(record.replay()))[0].observation(0)).hands_left
-    # As a single hand: the table stays at its end, instead of being dealt the next.
     for game, number, _ in replace(record, episode="hand", seed=None).replay():
         seat = record.moves[number][0] if view is None else view
         yield _frame(game, seat, view is None, hands_left)

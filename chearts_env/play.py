@@ -21,7 +21,7 @@ from chearts_env.cards import face_to_text, faces_of_counts
 from chearts_env.game import action_to_text
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import loaded_policy
-from chearts_env.record import HandRecord, RecordWriter
+from chearts_env.record import RecordWriter
 from chearts_env.rules import PRESETS, Rules
 
 _COLOURS: Final = ("green", "bright_blue", "bold", "red")
@@ -190,15 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--delay", type=float, default=0.3, help="seconds between two moves of the others")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep the hands played to their end")
     asked = parser.parse_args(arguments)
-    num_hands = 0
     writer: RecordWriter | None = None
-
-    def count(record: HandRecord) -> None:
-        nonlocal num_hands
-        num_hands += 1
-        if writer is not None:
-            writer.write(record)
-
     try:
         rules = getattr(Rules, asked.rules)(asked.seats)
         opponents = [(name, loaded_policy(name)) for name in asked.against]
@@ -208,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             writer = stack.enter_context(RecordWriter(asked.record)) if asked.record else None
             table = PlayTable(
                 rules, asked.seat, opponents, seed=secrets.randbits(32) if asked.seed is None else asked.seed,
-                episode="hand" if asked.hand else "game", write=count,
+                episode="hand" if asked.hand else "game", write=writer.write if writer else lambda record: None,
             )  # fmt: skip
             app = app_of(table, asked.delay)
             app.run()
@@ -216,8 +208,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"play: {error}", file=sys.stderr)
         return 2
-    if asked.record:
-        _tell_record(asked.record, num_hands)
+    if writer is not None:
+        _tell_record(asked.record, writer.num_hands)
     return status
 
 

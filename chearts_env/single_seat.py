@@ -20,7 +20,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from chearts_env.aec import checked_dtype, checked_render_mode, vector_space
+from chearts_env.aec import checked_dtype, checked_render_mode, rules_of, vector_space
 from chearts_env.batch import Reward
 from chearts_env.cards import POINTS_IN_ALL
 from chearts_env.deal import checked_seed
@@ -104,9 +104,7 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         each episode. `illegal_action`: `"end"` ends the episode at a price (`illegal_reward`), `"raise"` raises
         IllegalActionError and changes nothing. `episode` and `reward` as in `cancellation_hearts_v0`.
         """
-        if rules is not None and options:
-            raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
-        self.rules = Rules(**options) if rules is None else checked_rules(rules)
+        self.rules = rules_of(rules, options)
         self.render_mode = checked_render_mode(render_mode, self.metadata["render_modes"])
         self._dtype = checked_dtype(observation_dtype)
         self.observation_space = vector_space(self._dtype)
@@ -195,9 +193,7 @@ class SingleSeatVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         """
         if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r} is not allowed: it must be a whole number of at least 1")
-        if rules is not None and options:
-            raise ValueError(f"rules= and {', '.join(options)}= were both given: an option belongs into the Rules")
-        several = rules if isinstance(rules, Sequence) else [Rules(**options) if rules is None else rules]
+        several = rules if isinstance(rules, Sequence) and not options else [rules_of(rules, options)]  # type: ignore[arg-type]
         if not several:
             raise ValueError("rules=[] is not allowed: at least one of Rules is needed")
         all_rules = [checked_rules(several[place % len(several)]) for place in range(num_envs)]
