@@ -11,7 +11,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -146,15 +146,17 @@ class Terminal:
         self._stream.feed(data)
         return bool(data) or not ready
 
-    def wait_for(self, *words: str, seconds: float = 60) -> str:
-        """Return the screen once one of some words stands on it."""
+    def wait_until(self, holds: Callable[[str], bool], what: str, seconds: float = 60) -> str:
+        """Return the screen once something holds of it; no test looks at a screen that is half drawn."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            goes_on = self.read()
-            if any(word in self.text for word in words):
-                return self.text
-            assert goes_on, self.text
-        raise AssertionError(f"none of {words} came:\n{self.text}")
+        while not holds(self.text):
+            assert time.monotonic() < end, f"{what} did not come in {seconds} s:\n{self.text}"
+            assert self.read(), f"the program ended before {what} came:\n{self.text}"
+        return self.text
+
+    def wait_for(self, *words: str, seconds: float = 60) -> str:
+        """Return the screen once all of some words stand on it."""
+        return self.wait_until(lambda text: all(word in text for word in words), f"{words}", seconds)
 
     def send(self, keys: bytes) -> None:
         """Press keys."""
@@ -183,25 +185,17 @@ def test_hand_is_played_in_a_terminal_by_keys(columns, lines, seats, tmp_path: P
     record = tmp_path / "mine.jsonl"
     words = ("--seats", str(seats), "--hand", "--record", str(record))
     with playing(columns, lines, *words) as terminal:
-        terminal.wait_for("your turn")
-        screen = terminal.wait_for("q quit")
-        assert "pass three cards" in screen
-        for seat in range(seats):
-            assert f"P{seat} " in screen
-        assert "Hand " in screen
-        assert "[" in screen
-        end = time.monotonic() + 20
-        while "q quit" not in (screen := terminal.text).splitlines()[-1] and time.monotonic() < end:
-            terminal.read()  # the first picture may be of another size
-        assert "q quit" in screen.splitlines()[-1]
-        first = screen[screen.index("[") : screen.index("]") + 1]
+        terminal.wait_for("Hand ", "pass three cards", "your turn", "[", *(f"P{seat} " for seat in range(seats)))
+        # the first picture may be of another size
+        screen = terminal.wait_until(
+            lambda text: "[" in text and "q quit" in text.splitlines()[-1], "the keys on the last line"
+        )
+        first = re.search(r"\[.*?\]", screen)
+        assert first is not None
         terminal.send(b"\x1b[C")
-        second = terminal.wait_for("your turn")
-        end = time.monotonic() + 20
-        while f"{first}" in second and time.monotonic() < end:
-            terminal.read()
-            second = terminal.text
-        assert first not in second
+        terminal.wait_until(
+            lambda text: "your turn" in text and "[" in text and first.group() not in text, "another choice"
+        )
         terminal.send(b"h")
         terminal.wait_for("would choose")
         terminal.send(b"s")
@@ -211,7 +205,7 @@ def test_hand_is_played_in_a_terminal_by_keys(columns, lines, seats, tmp_path: P
             if "your turn" in terminal.text:
                 terminal.send(b"\r")
             terminal.read()
-        assert "won by" in terminal.wait_for("won by")
+        terminal.wait_for("won by")
         terminal.send(b"q")
         while terminal.read():
             pass
@@ -227,8 +221,7 @@ def test_screen_without_colour_has_none():
     seen = {}
     for name, environment in (("plain", {"NO_COLOR": "1"}), ("coloured", {})):
         with playing(80, 24, **environment) as terminal:
-            terminal.wait_for("your turn")
-            assert "[" in terminal.text
+            terminal.wait_for("your turn", "[")
             terminal.send(b"q")
             while terminal.read():
                 pass
