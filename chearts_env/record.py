@@ -29,10 +29,10 @@ from chearts_env.record_format import (
     schema,
     with_check,
 )
+from chearts_env.whole_files import UNFINISHED, place_beside
 
 __all__ = ["HandRecord", "RecordError", "RecordWriter", "main", "read_records", "schema", "verify"]
 
-_UNFINISHED: Final = ".unfinished"
 _CHUNK: Final = 1 << 20
 
 
@@ -45,7 +45,7 @@ class RecordWriter:
     def __init__(self, path: Path | str) -> None:
         """Begin a file; it replaces one of the same name when it is closed."""
         self.path = Path(path)
-        self._beside = self.path.with_name(self.path.name + _UNFINISHED)
+        self._beside = place_beside(self.path)
         self._file = _opened(self._beside, "w")
         self._chain = 0
         self.num_hands = 0
@@ -93,7 +93,7 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 def _suffix(path: Path) -> str:
-    return Path(path.name.removesuffix(_UNFINISHED)).suffix
+    return Path(path.name.removesuffix(UNFINISHED)).suffix
 
 
 def _zstandard(path: Path) -> Any:
