@@ -63,6 +63,11 @@ class RecordWriter:
         self._file.close()
         self._beside.replace(self.path)
 
+    def discard(self) -> None:
+        """End without a file; nothing is left of it."""
+        self._file.close()
+        self._beside.unlink()
+
     def __enter__(self) -> Self:
         """Begin."""
         return self
@@ -71,10 +76,10 @@ class RecordWriter:
         """End."""
         if kind is None:
             self.close()
-        else:
+        elif self.num_hands:
             self._file.close()
-            if not self.num_hands:
-                self._beside.unlink()
+        else:
+            self.discard()
 
 
 def _last_line(num_hands: int, chain: int) -> str:
