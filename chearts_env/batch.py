@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-import numpy as np
-
 from chearts_env.compiled import kernel
-from chearts_env.deal import begin_episode, next_word
+from chearts_env.deal import begin_episode, next_seed
 from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, step_table, write_mask
 from chearts_env.observation import encode
 from chearts_env.prefetch import fetch_soon
@@ -110,7 +108,7 @@ def step_all(
                 for seat in range(MAX_PLAYERS):
                     final_scores[b, seat] = table.public.scores[seat]
                 stream = table.hidden.stream
-                begin_episode(table, next_word(stream) << np.uint64(32) | next_word(stream))
+                begin_episode(table, next_seed(stream))
         movers[b] = _show_table(table, observations[b], masks[b], legal[b])
 
 

@@ -80,6 +80,12 @@ def next_word(stream: Any) -> np.uint64:
 
 
 @kernel
+def next_seed(stream: Any) -> np.uint64:
+    """Return a seed for whatever follows, 64 bits of a stream."""
+    return next_word(stream) << np.uint64(32) | next_word(stream)
+
+
+@kernel
 def draw_below(stream: Any, bound: int) -> int:
     """Draw a whole number 0 … bound - 1, each equally likely (Lemire's method); bound is 1 … 2**31."""
     wide = np.uint64(bound)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from chearts_env.cards import FACE_SUIT, NUM_COPIES, NUM_FACES
 from chearts_env.compiled import kernel
-from chearts_env.deal import next_word, seed_stream
+from chearts_env.deal import next_seed, seed_stream
 from chearts_env.engine import ALL_CARDS, HEARTS_ONLY, POINT_CARDS, show_kitty
 from chearts_env.observation import NUM_PHASES, OBSERVATION, Knowledge, decode
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, Rules
@@ -205,7 +205,7 @@ def _deal_all_unseen(tables: Any, viewer: int, stream: Any) -> None:
         cards = draw_cards(stream, unseen, classes, groups, room, group_room, group_allows, ways)
         _lay_world(tables[place], viewer, located, room, cards)
         _draw_passes(tables[place], viewer, stream)
-        seed = next_word(stream) << np.uint64(32) | next_word(stream)
+        seed = next_seed(stream)
         tables[place].hidden.seed = seed
         seed_stream(tables[place].hidden.stream, seed)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from chearts_env.batch import Reward, checked_reward, write_rewards
 from chearts_env.compiled import kernel
-from chearts_env.deal import begin_episode, next_word
+from chearts_env.deal import begin_episode, next_seed
 from chearts_env.engine import GOES_ON, HAND_SCORED, TERMINATED, TRUNCATED, step_table, write_mask
 from chearts_env.game import Episode, checked_episode
 from chearts_env.observation import OBSERVATION, OBSERVATION_SIZE, encode
@@ -62,7 +62,7 @@ def _begin_rows(tables: Any, rows: Any, is_given: bool, seeds: Any) -> None:
         row = rows[number]
         if not is_given:
             stream = tables[row].hidden.stream
-            seeds[row] = next_word(stream) << np.uint64(32) | next_word(stream)
+            seeds[row] = next_seed(stream)
         begin_episode(tables[row], seeds[row])
 
 

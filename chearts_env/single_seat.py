@@ -32,6 +32,7 @@ from chearts_env.render.text import table_as_text
 from chearts_env.rules import Rules
 from chearts_env.seat_tables import SeatTables
 from chearts_env.table import NUM_ACTIONS
+from chearts_env.vector import checked_actions
 
 IllegalAction = Literal["end", "raise"]
 Opponents = Policy | str | Sequence[Policy | str] | None
@@ -132,7 +133,7 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
         tables = self._tables
         if not self._has_reset or tables.terminations[0] or tables.truncations[0]:
             raise RuntimeError("step() needs an episode that goes on: call reset() first")
-        tables.step(_checked_actions(np.asarray(action)[None], 1), tables.every)
+        tables.step(checked_actions(np.asarray(action)[None], 1), tables.every)
         is_over = bool(tables.terminations[0]), bool(tables.truncations[0])
         return self._observation(), float(tables.rewards[0]), *is_over, self._info()
 
@@ -260,7 +261,7 @@ class SingleSeatVectorEnv(VectorEnv[npt.NDArray[Any], Any, npt.NDArray[Any]]):
         if not self._has_reset:
             raise RuntimeError("step() needs episodes that go on: call reset() first")
         tables, mode = self._tables, self.autoreset_mode
-        given = _checked_actions(np.asarray(actions), self.num_envs)
+        given = checked_actions(np.asarray(actions), self.num_envs)
         over = tables.terminations | tables.truncations
         if mode == AutoresetMode.DISABLED and over.any():
             raise RuntimeError(
@@ -327,14 +328,3 @@ def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 def _seeds_of(seeds: Sequence[int | None]) -> npt.NDArray[np.uint64]:
     return np.array([checked_seed(seed) for seed in seeds], np.uint64)
-
-
-def _checked_actions(actions: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:
-    if actions.shape != (count,) or actions.dtype.kind not in "iu":
-        raise ValueError(
-            f"actions have dtype {actions.dtype} and shape {actions.shape}; "
-            f"whole numbers of shape ({count},) are needed"
-        )
-    if actions.dtype == np.uint64:  # some do not fit int64; any number that is no action stands for them
-        actions = np.minimum(actions, NUM_ACTIONS)
-    return actions.astype(np.int64)

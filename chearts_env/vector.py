@@ -61,6 +61,18 @@ def _checked_buffer(buffer: npt.NDArray[Any] | None, name: str, shape: tuple[int
     return buffer
 
 
+def checked_actions(actions: npt.NDArray[Any] | Sequence[int], count: int) -> npt.NDArray[np.integer[Any]]:
+    """Return one action for each of `count` tables, (count,); raises ValueError for another shape or dtype."""
+    given = np.asarray(actions)
+    if given.shape != (count,):
+        raise ValueError(f"actions have shape {given.shape}; one action for each table is needed, shape ({count},)")
+    if given.dtype.kind not in "iu":
+        raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
+    if given.dtype == np.uint64:  # some do not fit int64; any number that is no action stands for them
+        given = np.minimum(given, NUM_ACTIONS)
+    return given
+
+
 class VectorTables:
     """B tables, each with a mover whose observation and mask lie in the buffers; `step` acts for all movers at once.
 
@@ -197,23 +209,11 @@ class VectorTables:
         Raises ValueError for a wrong shape or dtype and IllegalActionError, naming the first table, for an action that
         is not legal; all are checked before any table changes.
         """
-        self._take_actions(actions)
+        self._actions[:] = checked_actions(actions, len(self))
         illegal = first_illegal(self._legal, self._actions)
         if illegal != ALL_LEGAL:
             raise IllegalActionError(self._why_illegal(int(illegal), int(np.asarray(actions)[illegal])))
         self._shares.run()
-
-    def _take_actions(self, actions: npt.NDArray[Any] | Sequence[int]) -> None:
-        given = np.asarray(actions)
-        if given.shape != (len(self),):
-            raise ValueError(
-                f"actions have shape {given.shape}; one action for each table is needed, shape ({len(self)},)"
-            )
-        if given.dtype.kind not in "iu":
-            raise ValueError(f"actions have dtype {given.dtype}; whole numbers are needed")
-        if given.dtype == np.uint64:  # some do not fit int64; any number that is no action stands for them
-            given = np.minimum(given, NUM_ACTIONS)
-        self._actions[:] = given
 
     def _why_illegal(self, place: int, action: int) -> str:
         try:
