@@ -16,7 +16,7 @@ from chearts_env import __version__  # noqa: E402 - the checkout must be on the 
 project = "chearts_env"
 author = copyright = "the chearts_env developers"
 release = version = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "taken", "clauses"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "taken", "clauses", "signatures"]
 exclude_patterns = ["Thumbs.db", ".DS_Store"]
 
 # Pages: Markdown, with GitHub's anchors for headings.
@@ -27,6 +27,7 @@ myst_heading_anchors = 3
 default_role = "py:obj"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 napoleon_google_docstring = True

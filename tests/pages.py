@@ -27,7 +27,7 @@ class Block(NamedTuple):
 def blocks(page: Path = README) -> list[Block]:
     """Return the fenced blocks in order."""
     text = page.read_text(encoding="utf-8")
-    found = re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    found = re.finditer(r"^```([\w{}-]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [Block(match[1], match[2], text[: match.start()].count("\n") + 1) for match in found]
 
 
