@@ -51,8 +51,8 @@ OBSERVATION_TABLE
 ### Action mask
 
 `observe(agent)` works for every possible agent at any time. The mask is that of the seat to move, its legal actions by
-R7, R10, R11, R12 and R21; other seats get zeros, since a mask shows a hand, and once the episode is over all entries are
-one. The mask of a seat that must act is never empty.
+R7, R10, R11, R12 and R21, never empty; other seats get zeros, since a mask shows a hand, and once the episode is over
+all entries are one.
 
 ### Action space
 

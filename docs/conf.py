@@ -25,6 +25,7 @@ myst_heading_anchors = 3
 
 # The reference: docstrings write names and values in single backticks; those that are names become links.
 default_role = "py:obj"
+smartquotes = False  # quotes and dashes stay what is to be typed
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
@@ -38,6 +39,7 @@ html_theme = "furo"
 html_title = "chearts_env"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_domain_indices = False
 html_show_sphinx = False
 html_show_copyright = False
 html_copy_source = False

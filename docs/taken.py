@@ -137,7 +137,7 @@ def _page_link(link: re.Match[str], file: Path) -> str:
 
 
 def specification() -> str:
-    """Return the environment's docstring, which is its specification, with a link in place of the observation's table."""
+    """Return the environment's docstring, its specification, with a link in place of the observation's table."""
     from chearts_env import cancellation_hearts_v0
     from chearts_env.observation import describe
 
