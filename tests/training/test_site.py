@@ -172,10 +172,10 @@ def test_every_page_is_found_from_the_first(site):
 def test_site_has_the_texts_it_takes(site):
     """Rows of README.md's tables, every clause, every field of the observation, every option, the changelog."""
     results = page_of(site / "results.html").text
-    rows = re.findall(r"^\| (.*±.*) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
-    cells = {cell.strip() for row in rows for cell in row.split("|") if "±" in cell}
-    assert len(cells) > 50
-    assert [cell for cell in sorted(cells) if cell.replace("`", "") not in results] == []
+    rows = re.findall(r"^\| (.*[±…].*) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    shown = [" ".join(row.replace("`", "").replace("|", " ").split()) for row in rows]
+    assert len(shown) > 15
+    assert [row for row in shown if row not in results] == []
     rules = page_of(site / "rules.html")
     assert {f"r{number}" for number in range(1, NUM_CLAUSES + 1)} <= rules.anchors
     observation = page_of(site / "observation.html").text
