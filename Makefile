@@ -71,7 +71,7 @@ constraints: ## Choose the newest versions afresh (torch stays as it is) and wri
 	torch=$$(grep '^torch==' constraints.txt); header=$$(grep '^#' constraints.txt); \
 	for candidate in $(PYTHONS); do "$$candidate" $(SUITABLE) 2>/dev/null && break; done; \
 	"$$candidate" -m venv --clear .venv-constraints; \
-	.venv-constraints/bin/python -m pip install -e '.[train,onnx,play,record,render,docs,test]' "$$torch" $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)); \
+	.venv-constraints/bin/python -m pip install -e '.[train,onnx,play,record,minari,render,docs,test]' "$$torch" $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)); \
 	{ echo "$$header"; .venv-constraints/bin/python -m pip freeze --all --exclude pip --exclude-editable | sed 's/+[a-z0-9]*$$//'; } > constraints.new; \
 	mv constraints.new constraints.txt; rm -rf .venv-constraints
 
@@ -100,5 +100,5 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo "make: building $(VENV) with $$("$$found" --version) ($$found), once; torch makes it some minutes"; \
 	    "$$found" -m venv --clear $(VENV); \
 	fi; \
-	$(PY) -m pip install $(PIP_FLAGS) -e '.[train,onnx,play,record,render,docs,test]'; \
+	$(PY) -m pip install $(PIP_FLAGS) -e '.[train,onnx,play,record,minari,render,docs,test]'; \
 	touch $@

@@ -34,6 +34,7 @@ from chearts_env.knowledge import redeal_observation
 from chearts_env.observation import field_values
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import PASS, PLAY, Tables
+from chearts_env.whole_files import write_whole
 
 SHAPES_FILE: Final = Path(__file__).with_name("shapes.json")
 #: Worlds drawn for each that is kept.
@@ -141,9 +142,7 @@ def _lengths(tables: VectorTables) -> npt.NDArray[np.int64]:
 def main() -> int:
     """Measure and write the file."""
     told = {"tables": _MEASURED_TABLES, "ratios": measured_shapes(_MEASURED_TABLES, seed=1)}
-    beside = SHAPES_FILE.with_name(SHAPES_FILE.name + ".new")
-    beside.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    beside.replace(SHAPES_FILE)
+    write_whole(SHAPES_FILE, json.dumps(told, indent=1) + "\n")
     return 0
 
 

@@ -26,6 +26,7 @@ from chearts_env.compiled import kernel
 from chearts_env.observation import OBSERVATION, field_values
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import MASK, MOON, PASS, PLAY, SUBTRACT_MOON
+from chearts_env.whole_files import write_whole
 
 VOIDS_FILE: Final = Path(__file__).with_suffix(".json")
 _MEASURED_TABLES: Final = 2_000
@@ -224,9 +225,7 @@ def main() -> int:
         str(size): measured_voids(size, _MEASURED_TABLES, seed=size).round(3).tolist()
         for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)
     }
-    beside = VOIDS_FILE.with_name(VOIDS_FILE.name + ".new")
-    beside.write_text(json.dumps({"tables": _MEASURED_TABLES, "chances": chances}) + "\n", "utf-8")
-    beside.replace(VOIDS_FILE)
+    write_whole(VOIDS_FILE, json.dumps({"tables": _MEASURED_TABLES, "chances": chances}) + "\n")
     return 0
 
 

@@ -42,6 +42,7 @@ from typing import Any, Final
 from chearts_env.bench_peers import PEER_PACKAGES, Work, find_peers
 from chearts_env.bench_play import DECISIONS, in_processes, our_works, rate_of
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
+from chearts_env.whole_files import write_whole
 
 #: Raise it when a key of the JSON changes its name or meaning.
 FORMAT: Final = 1
@@ -271,9 +272,7 @@ def main(given: Sequence[str] | None = None) -> None:
     }
     print(report_as_text(report))  # noqa: T201 - printing is this command's job
     if arguments.json:
-        beside_it = arguments.json.with_name(arguments.json.name + ".new")
-        beside_it.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
-        beside_it.replace(arguments.json)
+        write_whole(arguments.json, json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

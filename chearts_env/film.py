@@ -18,6 +18,7 @@ from chearts_env.record import read_records
 from chearts_env.record_format import HandRecord, RecordError
 from chearts_env.render.cards import pillow
 from chearts_env.render.picture import table_as_picture
+from chearts_env.whole_files import written_beside
 
 #: Frames are shrunk to this width, pixels.
 _WIDTH: Final = 900
@@ -37,12 +38,11 @@ def save_film(record: HandRecord, path: Path | str, view: int | None = None, fra
         raise ValueError(f"frames_per_second={frames_per_second!r} is not allowed: it must be within 0.01 … 50")
     target = Path(path)
     frames = list(_frames(record, view))
-    beside = target.with_name(target.name + ".unfinished")
     milliseconds = round(1000 / frames_per_second)
-    frames[0].save(
-        beside, format="GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0, optimize=False
-    )
-    beside.replace(target)
+    with written_beside(target) as beside:
+        frames[0].save(
+            beside, format="GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0, optimize=False
+        )
     return len(frames)
 
 

@@ -37,6 +37,20 @@ class Policy(Protocol):
 
 
 @runtime_checkable
+class ValuingPolicy(Policy, Protocol):
+    """A policy that can say what it thinks of actions."""
+
+    def points(
+        self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.floating[Any]]:
+        """Return what each action is held to be worth, (N, 54) points, minus infinity where it is not allowed.
+
+        Only differences within a row need to mean something.
+        """
+        ...
+
+
+@runtime_checkable
 class TablePolicy(Policy, Protocol):
     """A policy that can also play whole stretches in compiled code, at the tables themselves.
 

@@ -29,10 +29,10 @@ from chearts_env.record_format import (
     schema,
     with_check,
 )
+from chearts_env.whole_files import UNFINISHED, place_beside
 
 __all__ = ["HandRecord", "RecordError", "RecordWriter", "main", "read_records", "schema", "verify"]
 
-_UNFINISHED: Final = ".unfinished"
 _CHUNK: Final = 1 << 20
 
 
@@ -45,7 +45,7 @@ class RecordWriter:
     def __init__(self, path: Path | str) -> None:
         """Begin a file; it replaces one of the same name when it is closed."""
         self.path = Path(path)
-        self._beside = self.path.with_name(self.path.name + _UNFINISHED)
+        self._beside = place_beside(self.path)
         self._file = _opened(self._beside, "w")
         self._chain = 0
         self.num_hands = 0
@@ -63,6 +63,11 @@ class RecordWriter:
         self._file.close()
         self._beside.replace(self.path)
 
+    def discard(self) -> None:
+        """End without a file; nothing is left of it."""
+        self._file.close()
+        self._beside.unlink()
+
     def __enter__(self) -> Self:
         """Begin."""
         return self
@@ -71,10 +76,10 @@ class RecordWriter:
         """End."""
         if kind is None:
             self.close()
-        else:
+        elif self.num_hands:
             self._file.close()
-            if not self.num_hands:
-                self._beside.unlink()
+        else:
+            self.discard()
 
 
 def _last_line(num_hands: int, chain: int) -> str:
@@ -93,7 +98,7 @@ def _opened(path: Path, mode: str) -> Any:
 
 
 def _suffix(path: Path) -> str:
-    return Path(path.name.removesuffix(_UNFINISHED)).suffix
+    return Path(path.name.removesuffix(UNFINISHED)).suffix
 
 
 def _zstandard(path: Path) -> Any:

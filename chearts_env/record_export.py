@@ -13,6 +13,7 @@ import numpy.typing as npt
 from chearts_env.observation import OBSERVATION_SIZE
 from chearts_env.record_format import HandRecord
 from chearts_env.table import NUM_ACTIONS
+from chearts_env.whole_files import written_beside
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,8 @@ def save_numpy(records: Iterable[HandRecord], path: Path) -> int:
             }
         )
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    beside = path.with_name(path.name + ".unfinished")
-    with beside.open("wb") as file:
+    with written_beside(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type] # none of them is named as an option
-    beside.replace(path)
     return len(arrays["returns"])
 
 

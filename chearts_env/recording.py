@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +17,15 @@ from pettingzoo.utils import BaseWrapper
 
 from chearts_env.cards import counts_to_text
 from chearts_env.game import Game
+from chearts_env.policy import ValuingPolicy
 from chearts_env.record_format import HandRecord
 from chearts_env.vector import VectorTables
 
 Write = Callable[[HandRecord], object]
 Values = Mapping[int, float]
+
+#: Digits behind the point of the values that a file keeps.
+_DIGITS: Final = 3
 
 
 class GameRecorder:
@@ -131,19 +136,34 @@ class RecordedEnv(BaseWrapper[str, Any, Any]):
             self._recorder.after(game, seat, int(action))
 
 
+@dataclass(frozen=True)
+class _Step:
+    """What was done at all tables together."""
+
+    movers: npt.NDArray[np.int8]  # (B,)
+    actions: npt.NDArray[np.int64]  # (B,)
+    values: npt.NDArray[np.float32] | None  # (B, 54) points, minus infinity where there are none
+
+
 class TablesRecorder:
     """Records the hands of `VectorTables`: call `before_step` and `after_step` around every step.
 
     It is a `Watch`, so that a match can be recorded: `play_match(..., watch=TablesRecorder(writer.write))`.
     """
 
-    def __init__(self, write: Write, players: Sequence[Sequence[str]] | None = None) -> None:
-        """`players` are the names by table and seat."""
+    def __init__(
+        self,
+        write: Write,
+        players: Sequence[Sequence[str]] | None = None,
+        values_by: ValuingPolicy | None = None,
+    ) -> None:
+        """`players` are the names by table and seat; what `values_by` holds legal actions to be worth is noted too."""
         self._write = write
         self._players = players
+        self._values_by = values_by
         self._tables: VectorTables | None = None
         self._dealt: tuple[int, int] | None = None
-        self._steps: list[tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]] = []
+        self._steps: list[_Step] = []
         self._first = 0  # number of the step that stands first in the list
 
     def before_step(
@@ -158,7 +178,7 @@ class TablesRecorder:
             self._begun = np.zeros(len(tables), np.int64)
             self._numbers = tables._tables["public"]["hand_number"].copy()
         # Kept aside: the step may be refused.
-        self._step = (tables.movers.copy(), np.asarray(actions, np.int64).copy())
+        self._step = _Step(tables.movers.copy(), np.asarray(actions, np.int64).copy(), self._values(tables, playing))
 
     def after_step(self, tables: VectorTables, playing: npt.NDArray[np.bool_] | None = None) -> None:
         """See the tables after the same step."""
@@ -176,15 +196,33 @@ class TablesRecorder:
         if done > 256:
             self._steps, self._first = self._steps[done:], self._first + done
 
+    def _values(self, tables: VectorTables, playing: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.float32] | None:
+        """Return what actions are worth where there is a choice, (B, 54) points, minus infinity elsewhere."""
+        if self._values_by is None:
+            return None
+        has_choice = tables.action_masks.sum(axis=1) > 1
+        rows = np.flatnonzero(has_choice if playing is None else has_choice & playing)
+        values = np.full(tables.action_masks.shape, -np.inf, np.float32)
+        if len(rows):
+            values[rows] = self._values_by.points(tables.observations[rows], tables.action_masks[rows])
+        return values
+
     def _record(self, tables: VectorTables, row: int, is_over: bool, deal: dict[str, Any]) -> HandRecord:
         n = len(deal["scores"])
         after = tables.final_scores[row] if is_over else tables._tables["public"]["scores"][row]
         steps = self._steps[int(self._begun[row]) - self._first :]
+
+        def step_values(step: _Step) -> Values | None:
+            assert step.values is not None
+            known = np.flatnonzero(np.isfinite(step.values[row]))
+            return {int(each): round(float(step.values[row, each]), _DIGITS) for each in known} if len(known) else None
+
         return HandRecord(
             **deal,
-            moves=tuple((int(movers[row]), int(actions[row])) for movers, actions in steps),
+            moves=tuple((int(step.movers[row]), int(step.actions[row])) for step in steps),
             score_changes=tuple(int(after[seat]) - deal["scores"][seat] for seat in range(n)),
             players=tuple(self._players[row][:n]) if self._players is not None else None,
+            values=tuple(map(step_values, steps)) if self._values_by is not None else None,
         )
 
 

@@ -27,6 +27,7 @@ from chearts_env.game import Game, action_to_text
 from chearts_env.record import read_records
 from chearts_env.record_format import HandRecord, RecordError
 from chearts_env.table import NOBODY
+from chearts_env.whole_files import write_whole
 
 #: So many of the decisions that a policy would have made otherwise are listed.
 _MOST_DOUBTS: Final = 10
@@ -151,9 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise RecordError(f"--first {asked.first} --count {asked.count} is not allowed: both must be at least 1")
         chosen = islice(read_records(asked.file), asked.first - 1, asked.first - 1 + asked.count)
         page = page_of(chosen, f"Cancellation Hearts: {asked.file.name}")
-        beside = asked.out.with_name(asked.out.name + ".unfinished")
-        beside.write_text(page, "utf-8")
-        beside.replace(asked.out)
+        write_whole(asked.out, page)
     except RecordError as error:
         print(f"replay: {error}", file=sys.stderr)
         return 1

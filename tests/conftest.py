@@ -21,12 +21,15 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--thin`, for runs in which every step is slow, and `--games`, for a run that plays many."""
+    """Add `--thin`, for runs in which every step is slow, and `--games` and `--hands`, for runs that play many."""
     parser.addoption(
         "--thin", type=int, metavar="N", help="of each test's parameter sets run at most N, spread evenly over them"
     )
     parser.addoption(
         "--games", type=int, default=20, metavar="N", help="whole games of each opponent, size and preset (default: 20)"
+    )
+    parser.addoption(
+        "--hands", type=int, default=8, metavar="N", help="hands of each slow opponent, size and preset (default: 8)"
     )
 
 

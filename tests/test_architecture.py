@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The rooms of the library, in order: each may import only those above it. Packages count as one room.
 ROOMS = (
+    "whole_files",  # written beside their place, then renamed
     "compiled",  # the kernel decorator and its cache; knows nothing of the game
     "cards",
     "rules",
@@ -45,6 +46,7 @@ ROOMS = (
     "record_format",  # a hand as a line of JSON
     "record_export",  # records as arrays
     "record",
+    "record_minari",
     "replay",  # a page to look at records
     "recording",  # makes records of what is being played
     "play_table",  # a person at a table with policies
@@ -74,6 +76,7 @@ ALLOWED_IN_FUNCTIONS = {
     "chearts_env.bench_peers": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
     "chearts_env.play": {"textual", "rich"},  # the extra `play`
     "chearts_env.record": {"zstandard"},  # the extra `record`
+    "chearts_env.record_minari": {"minari"},  # the extra `minari`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`
 }
 

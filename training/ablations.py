@@ -18,7 +18,8 @@ from typing import Final
 
 import torch
 
-from training.checkpoint import latest_checkpoint, write_whole
+from chearts_env.whole_files import write_whole
+from training.checkpoint import latest_checkpoint
 from training.command import INTERRUPTED, refuse
 from training.config import read_config
 from training.matches import Row, named_policy, play_row

@@ -23,6 +23,7 @@ from safetensors.torch import load_file, save_file
 import chearts_env
 from baselines.careful.weights import flat_weights, weights_from_flat
 from chearts_env.observation import OBSERVATION_VERSION
+from chearts_env.whole_files import UNFINISHED, place_beside
 from training.config import Config
 from training.network import Network, refuse_other_observations
 
@@ -30,7 +31,6 @@ WEIGHTS: Final = "weights.safetensors"
 DESCRIPTION: Final = "checkpoint.json"
 FOLDER: Final = "checkpoints"
 _FORMAT: Final = 1
-_UNFINISHED: Final = ".unfinished"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def versions() -> dict[str, str]:
 def save_checkpoint(folder: Path, network: Network, config: Config, step: int, **more: Any) -> Path:
     """Write `folder/<step>`, `step` being the batches fitted so far, and return it; `more` goes into the JSON."""
     place = folder / f"{step:08d}"
-    beside = folder / f"{place.name}{_UNFINISHED}"
+    beside = place_beside(place)
     shutil.rmtree(beside, ignore_errors=True)
     beside.mkdir(parents=True)
     weights = {name: weight.detach().cpu().contiguous() for name, weight in network.state_dict().items()}
@@ -127,15 +127,8 @@ def _damage_refused(place: Path) -> Iterator[None]:
         raise ValueError(f"{place} is damaged: {str(error).splitlines()[0]}") from error
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file beside its place and rename it: who reads it finds the old one or the new one, never half of it."""
-    beside = path.with_name(path.name + _UNFINISHED)
-    beside.write_bytes(content.encode() if isinstance(content, str) else content)
-    beside.replace(path)
-
-
 def _is_checkpoint(path: Path) -> bool:
-    return path.suffix != _UNFINISHED and (path / DESCRIPTION).is_file() and (path / WEIGHTS).is_file()
+    return path.suffix != UNFINISHED and (path / DESCRIPTION).is_file() and (path / WEIGHTS).is_file()
 
 
 def _flush(path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
-from training.checkpoint import write_whole
+from chearts_env.whole_files import write_whole
 
 ALL_SIZES: Final = tuple(range(MIN_PLAYERS, MAX_PLAYERS + 1))
 WRONG: Final = 2

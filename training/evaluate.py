@@ -20,21 +20,23 @@ from typing import Final, Generic, NoReturn
 import torch
 
 from chearts_env.game import IllegalActionError
+from chearts_env.record import RecordWriter
 from chearts_env.rules import PRESETS
+from chearts_env.whole_files import place_beside
 from training import exploit, games, matches, pool
 from training.chunks import ChunkedRun, PartT, play_with_bar
 from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
-from training.matches import MatchPlan, Row, WatchedMatch, named_policy
+from training.matches import MatchPlan, Row, WatchedMatch, named_policy, valuing_policy
 from training.names import settled_name
 
 #: Options that leave others without a meaning.
 _NOT_WITH: Final = {
-    "pool": ("challenger", "field", "swapped", "games", "report"),
-    "games": ("swapped", "until", "report"),
-    "exploit": ("pool", "challenger", "field", "swapped", "games", "until", "report"),
+    "pool": ("challenger", "field", "swapped", "games", "report", "record"),
+    "games": ("swapped", "until", "report", "record"),
+    "exploit": ("pool", "challenger", "field", "swapped", "games", "until", "report", "record"),
 }
 #: Options that mean something beside another one only.
-_ONLY_WITH: Final = {"seconds": "exploit", "labels": "exploit"}
+_ONLY_WITH: Final = {"seconds": "exploit", "labels": "exploit", "values": "record"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -66,6 +68,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=1, metavar="K", help="processes to play in; the results are the same for any K")
     add("--json", type=Path, metavar="FILE", help="file to write the results to")
     add("--report", type=Path, metavar="DIR", help="folder to write a page with pictures to")
+    add("--record", type=Path, metavar="FILE", help="file to write every hand to (.jsonl, .jsonl.gz or .jsonl.zst)")
+    add("--values", metavar="NAME", help=(
+        "with --record: note at each decision what this policy holds the legal actions to be worth"
+    ))  # fmt: skip
     exploit.add_arguments(parser)
     return parser
 
@@ -113,18 +119,26 @@ def _check(asked: argparse.Namespace) -> None:
         if option in given and other not in given:
             raise ValueError(f"--{option} goes with --{other} only")
     if asked.json:
-        _check_writable(asked.json)
+        _check_writable("json", asked.json, lambda: _write_trial(asked.json))
+    if asked.record:
+        _check_writable("record", asked.record, lambda: RecordWriter(asked.record).discard())
 
 
-def _check_writable(path: Path) -> None:
+def _check_writable(option: str, path: Path, trial: Callable[[], object]) -> None:
     if path.is_dir():
-        raise ValueError(f"--json {path} is not allowed: it is a folder")
-    trial = path.with_name(path.name + ".trial")
+        raise ValueError(f"--{option} {path} is not allowed: it is a folder")
     try:
-        trial.write_bytes(b"")
-        trial.unlink()
+        trial()
     except OSError as error:
-        raise ValueError(f"--json {path} cannot be written: {error.strerror}") from error
+        raise ValueError(f"--{option} {path} cannot be written: {error.strerror}") from error
+    except ImportError as error:
+        raise ValueError(f"--{option} {error}") from error
+
+
+def _write_trial(path: Path) -> None:
+    trial = place_beside(path)
+    trial.write_bytes(b"")
+    trial.unlink()
 
 
 def _settled(asked: argparse.Namespace, option: str) -> str:
@@ -141,9 +155,13 @@ def _settled(asked: argparse.Namespace, option: str) -> str:
 
 
 def _matches(asked: argparse.Namespace) -> MatchPlan:
+    values_by = settled_name(asked.values) if asked.values is not None else None
+    if values_by is not None:
+        valuing_policy(values_by)
     return MatchPlan(
         _settled(asked, "challenger"), _settled(asked, "field"), asked.rules, sizes_of(asked.seats), asked.deals,
         asked.seed, asked.swapped, asked.until, is_watched=asked.report is not None,
+        is_recorded=asked.record is not None, values_by=values_by,
     )  # fmt: skip
 
 
@@ -201,8 +219,18 @@ def _play(
             if not run.is_finished(row["seats"]):
                 print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
         write_rows(asked.json, rows)
+        if asked.record is not None:
+            _write_hands(asked.record, [match for match in run.matches if isinstance(match, WatchedMatch)])
         report(rows)
     return INTERRUPTED if is_interrupted else 0
+
+
+def _write_hands(path: Path, matches: Sequence[WatchedMatch]) -> None:
+    with RecordWriter(path) as writer:
+        for match in matches:
+            for hand in match.hands:
+                writer.write(hand)
+    print(f"record: {path}, {writer.num_hands} hands")
 
 
 def _play_and_report(asked: argparse.Namespace, plan: MatchPlan, command: Sequence[str]) -> int:
@@ -217,7 +245,7 @@ def _play_and_report(asked: argparse.Namespace, plan: MatchPlan, command: Sequen
 
     def report(rows: list[Row]) -> None:
         watched = [match for match in run.matches if isinstance(match, WatchedMatch)]
-        details = [detail_of(match, [match.losses]) for match in watched]
+        details = [detail_of(match, [match.losses]) for match in watched if match.losses is not None]
         print(f"report: {write(asked.report, rows, details, command)}")
 
     return _play(asked, run, _MATCHES, report)

@@ -18,7 +18,8 @@ import torch
 
 from baselines.careful.judgements import judgements
 from baselines.careful.weights import flat_weights, weights_from_flat
-from training.checkpoint import load_checkpoint, write_whole
+from chearts_env.whole_files import write_whole
+from training.checkpoint import load_checkpoint
 from training.network import Network, refuse_other_observations, rows_to_try
 
 #: Names of the inputs, in order; a network that takes no judgements of `careful` has the first two.

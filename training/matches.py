@@ -9,9 +9,13 @@ from operator import add
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from baselines.names import policy_of
-from chearts_env.arena import Match, Policy, joined, play_deals, play_match
+from chearts_env.arena import Match, Policy, Watch, joined, play_deals, play_match
+from chearts_env.policy import Actions, ValuingPolicy
+from chearts_env.record_format import HandRecord
+from chearts_env.recording import TablesRecorder
 from chearts_env.rules import Rules
 from chearts_env.vector import VectorTables
 from training.checkpoint import versions
@@ -63,6 +67,8 @@ class MatchPlan:
     swapped: bool = False
     until: float | None = None
     is_watched: bool = False  # a report is to be made: note where points come from
+    is_recorded: bool = False  # keep every hand
+    values_by: str | None = None  # ... with what this policy holds actions to be worth
 
     def num_at_once(self, size: int) -> int:
         """Return how many deals make one chunk."""
@@ -72,18 +78,28 @@ class MatchPlan:
         """Play some deals, here or in another process."""
         challenger, field = named_policy(self.challenger), named_policy(self.field)
         rules = getattr(Rules, self.preset)(size)
-        watch = LossWatch() if self.is_watched else None
+        losses = LossWatch() if self.is_watched else None
+        hands: list[HandRecord] = []
+        recorder = self._recorder(size, len(deals), hands.append) if self.is_recorded else None
+        watch = Watches([each for each in (losses, recorder) if each is not None])
         match = play_deals(challenger, field, rules, deals, self.seed, swapped=self.swapped, watch=watch)
-        return WatchedMatch(**vars(match), losses=losses_of_match(watch, match)) if watch else match
+        found = losses_of_match(losses, match) if losses else None
+        return WatchedMatch(**vars(match), losses=found, hands=tuple(hands))
+
+    def _recorder(self, size: int, num_deals: int, write: Callable[[HandRecord], object]) -> TablesRecorder:
+        lone, other = (self.field, self.challenger) if self.swapped else (self.challenger, self.field)
+        # The lone seat's number is that of the table; at the last of each deal there is none.
+        tables = [[lone if seat == table else other for seat in range(size)] for table in range(size + 1)]
+        return TablesRecorder(write, tables * num_deals, valuing_policy(self.values_by) if self.values_by else None)
 
     def joined(self, parts: Sequence[Match]) -> Match:
         """Return parts, in the order of their deals, as one match."""
-        whole = joined(parts)
-        losses = [part.losses for part in parts if isinstance(part, WatchedMatch)]
-        if not losses:
-            return whole
-        challenger, field = (reduce(add, each) for each in zip(*losses, strict=True))
-        return replace(whole, losses=(challenger, field))  # type: ignore[call-arg] # it is a WatchedMatch as its parts are
+        watched = [part for part in parts if isinstance(part, WatchedMatch)]
+        losses = [part.losses for part in watched if part.losses is not None]
+        challenger, field = (reduce(add, each) for each in zip(*losses, strict=True)) if losses else (None, None)
+        found = (challenger, field) if challenger is not None and field is not None else None
+        hands = tuple(hand for part in watched for hand in part.hands)
+        return replace(joined(parts), losses=found, hands=hands)  # type: ignore[call-arg] # a WatchedMatch, as its parts
 
     def is_enough(self, part: Match) -> bool:
         """Say whether a match may end with these deals: whether its interval is narrow enough."""
@@ -92,9 +108,28 @@ class MatchPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class WatchedMatch(Match):
-    """A match of which is known where its points came from."""
+    """A match of which is known where its points came from, or how its hands were played."""
 
-    losses: tuple[Losses, Losses]  # of the challenger and of the field's policy, in the same seats on the same deals
+    #: Of the challenger and of the field's policy, in the same seats on the same deals.
+    losses: tuple[Losses, Losses] | None = None
+    hands: tuple[HandRecord, ...] = ()  # those of each chunk in the order in which they ended
+
+
+class Watches:
+    """Several watches as one."""
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self._watches = watches
+
+    def before_step(self, tables: VectorTables, actions: Actions, playing: npt.NDArray[np.bool_]) -> None:
+        """Tell all of them."""
+        for watch in self._watches:
+            watch.before_step(tables, actions, playing)
+
+    def after_step(self, tables: VectorTables, playing: npt.NDArray[np.bool_]) -> None:
+        """Tell all of them."""
+        for watch in self._watches:
+            watch.after_step(tables, playing)
 
 
 @lru_cache(maxsize=64)
@@ -103,6 +138,14 @@ def named_policy(name: str) -> Policy:
     policy = policy_named(name)
     tables = VectorTables(Rules(), 1, seed=0)
     policy.act(tables.observations, tables.action_masks, np.random.default_rng(0))
+    return policy
+
+
+def valuing_policy(name: str) -> ValuingPolicy:
+    """Return a policy that says what it holds actions to be worth. Raises ValueError for one that does not."""
+    policy = named_policy(name)
+    if not isinstance(policy, ValuingPolicy):
+        raise ValueError(f"{name} does not say what it holds actions to be worth: careful and networks do")
     return policy
 
 

@@ -42,7 +42,8 @@ class MoonWork:
         starts = range(0, self.num_deals, at_once)
         parts = [plan.play(self.size, range(start, min(start + at_once, self.num_deals))) for start in starts]
         match = plan.joined(parts)
-        assert isinstance(match, WatchedMatch), "it was to be watched"
+        assert isinstance(match, WatchedMatch)
+        assert match.losses is not None, "it was to be watched"
         return match.losses[0]
 
 

@@ -20,7 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from training.checkpoint import write_whole
+from chearts_env.whole_files import write_whole
 from training.command import WRONG
 from training.run_folder import METRICS_FILE
 

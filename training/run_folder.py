@@ -14,7 +14,8 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from training.checkpoint import FOLDER, versions, write_whole
+from chearts_env.whole_files import write_whole, written_beside
+from training.checkpoint import FOLDER, versions
 from training.config import Config, read_config
 from training.labels import LABEL, Labels
 
@@ -94,10 +95,8 @@ class RunFolder:
     def save_chunk(self, round_number: int, number: int, labels: Labels) -> None:
         """Keep a chunk of labels."""
         self._labels.mkdir(exist_ok=True)
-        beside = self._labels / "unfinished"
-        with beside.open("wb") as file:
+        with written_beside(self._chunk(round_number, number)) as beside, beside.open("wb") as file:
             np.save(file, labels)
-        beside.replace(self._chunk(round_number, number))
 
     def num_labels(self, round_number: int, number: int) -> int | None:
         """Return how many labels a chunk made earlier holds, None if there is none."""

@@ -14,7 +14,7 @@ import torch
 
 from baselines.careful import Careful
 from chearts_env.arena import Policy
-from training.checkpoint import write_whole
+from chearts_env.whole_files import write_whole
 from training.config import Config
 from training.critic import Critic
 from training.labels import rules_to_deal

@@ -40,7 +40,7 @@ from chearts_env.compiled import kernel
 from chearts_env.deal import begin_episode
 from chearts_env.rules import MAX_PLAYERS, Rules
 from chearts_env.table import TABLE, new_tables
-from training.checkpoint import write_whole
+from chearts_env.whole_files import write_whole
 
 SIZES: Final = (6, 8, 11)
 PRESETS: Final = ("card_page", "classic")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from baselines.careful.choose import choose_carefully
 from baselines.careful.explain import Reason, explain
 from baselines.careful.facts import FACTS
+from baselines.careful.judgements import costs_of
 from baselines.careful.play import ITEM
 from baselines.careful.playout import ROOM, choose_at
 from baselines.careful.weights import tuned_weights
@@ -41,6 +42,11 @@ class Careful:
             actions,
         )
         return actions
+
+    def points(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float64]:
+        """Return what each action is held to be worth, (N, 54) points: minus its cost, minus infinity where illegal."""
+        costs = costs_of(observations, action_masks, self._weights.reshape(1))
+        return np.where(action_masks, -costs, -np.inf)
 
     def play_to_seats(self, tables: Any, rows: Any, seats: Any, reward: int, paid: Any, statuses: Any) -> None:
         """Play tables on to a seat's next decision, as `chearts_env.policy.TablePolicy` says, in compiled code."""

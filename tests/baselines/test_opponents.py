@@ -84,10 +84,11 @@ def test_opponent_is_legal_at_every_decision_of_2000_hands(name, num_players, pr
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("num_players", SIZES)
-def test_search_is_legal_at_every_decision_of_some_hands(num_players, preset):
-    """Each hand is a thousand played out."""
+def test_search_is_legal_at_every_decision_of_some_hands(num_players, preset, request):
+    """Each hand is a thousand played out; `--hands 2000` plays as many as the issue."""
+    count = request.config.getoption("--hands")
     rules = getattr(Rules, preset)(num_players)
-    play_episodes(policy_of(SEARCH), rules, fewer(8, 1), num_tables=fewer(8, 1), episode="hand")
+    play_episodes(policy_of(SEARCH), rules, fewer(count, 1), num_tables=fewer(min(count, 500), 1), episode="hand")
 
 
 @pytest.mark.slow

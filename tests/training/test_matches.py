@@ -140,6 +140,7 @@ def test_watched_match_knows_where_the_points_of_both_came_from(small_chunks, sw
         run.play(workers, lambda size, num_deals: None)
     match = run.match(6)
     assert isinstance(match, WatchedMatch)
+    assert match.losses is not None
     for losses, points in zip(match.losses, (match.challenger_points, match.field_points), strict=True):
         assert losses.hands == points.size == 45 * 6
         assert losses.score_changes == points.sum()

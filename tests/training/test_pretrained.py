@@ -34,6 +34,22 @@ def test_pretrained_is_legal_under_any_preset_and_size():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("num_players", range(6, 12))
+@pytest.mark.parametrize("preset", [Rules.card_page, Rules.classic, Rules.bicycle])
+def test_pretrained_is_legal_at_every_decision_of_some_hands(preset, num_players, request):
+    """`--hands 2000` plays as many as the issue on opponents asks for."""
+    count = request.config.getoption("--hands")
+    tables, policy = (
+        VectorTables(preset(num_players), min(count, 500), seed=count, episode="hand"),
+        policy_named(PRETRAINED),
+    )
+    num_ended, rng = 0, np.random.default_rng(0)
+    while num_ended < count:
+        tables.step(policy.act(tables.observations, tables.action_masks, rng))
+        num_ended += int(tables.terminations.sum())
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [Rules.card_page, Rules.classic])
 def test_pretrained_saves_points_among_careful(preset):
     """At 6 seats, where it saves most, the whole interval is above 0 after 200 deals."""
