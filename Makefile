@@ -25,7 +25,7 @@ PIP_FLAGS := --disable-pip-version-check -c constraints.txt $(if $(TORCH_INDEX),
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python $(wildcard $(HOME)/.pyenv/versions/3.1[1-9]*/bin/python))
 SUITABLE := -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))'
 
-.PHONY: help train test test-libraries lint format bench hooks constraints clean
+.PHONY: help train test test-libraries docs lint format bench hooks constraints clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,11 @@ test-libraries: ## Train and play every library example, in an environment of it
 	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check "$$torch" $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)); \
 	.venv-libraries/bin/python -m pip install --quiet --disable-pip-version-check "$$torch" -r tests/libraries/requirements.txt -e '.[train,test]'
 	.venv-libraries/bin/python -m pytest tests/libraries $(ARGS)
+
+docs: $(STAMP) ## Build the documentation into site/, warnings and dead links being errors
+	rm -rf site
+	$(PY) -m sphinx -q -W --keep-going -E -b html -d build/doctrees docs site
+	@echo "the first page is site/index.html"
 
 lint: $(STAMP) ## Check style and types (ruff, mypy)
 	@status=0; \
@@ -66,12 +71,12 @@ constraints: ## Choose the newest versions afresh (torch stays as it is) and wri
 	torch=$$(grep '^torch==' constraints.txt); header=$$(grep '^#' constraints.txt); \
 	for candidate in $(PYTHONS); do "$$candidate" $(SUITABLE) 2>/dev/null && break; done; \
 	"$$candidate" -m venv --clear .venv-constraints; \
-	.venv-constraints/bin/python -m pip install -e '.[train,onnx,play,record,minari,render,test]' "$$torch" $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)); \
+	.venv-constraints/bin/python -m pip install -e '.[train,onnx,play,record,minari,render,docs,test]' "$$torch" $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)); \
 	{ echo "$$header"; .venv-constraints/bin/python -m pip freeze --all --exclude pip --exclude-editable | sed 's/+[a-z0-9]*$$//'; } > constraints.new; \
 	mv constraints.new constraints.txt; rm -rf .venv-constraints
 
 clean: ## Remove the environments, caches and build products; runs/ stays
-	rm -rf $(VENV) .venv-ci .venv-constraints build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-ci .venv-constraints build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose Python has gone (upgraded, moved away) is built anew.
@@ -95,5 +100,5 @@ $(STAMP): pyproject.toml constraints.txt
 	    echo "make: building $(VENV) with $$("$$found" --version) ($$found), once; torch makes it some minutes"; \
 	    "$$found" -m venv --clear $(VENV); \
 	fi; \
-	$(PY) -m pip install $(PIP_FLAGS) -e '.[train,onnx,play,record,minari,render,test]'; \
+	$(PY) -m pip install $(PIP_FLAGS) -e '.[train,onnx,play,record,minari,render,docs,test]'; \
 	touch $@

@@ -48,8 +48,11 @@ rows of absent seats are zero.
 
 OBSERVATION_TABLE
 
-`observe(agent)` works for every possible agent at any time. The mask is that of the seat to move; other seats get
-zeros, since a mask shows a hand, and once the episode is over all entries are one.
+### Action mask
+
+`observe(agent)` works for every possible agent at any time. The mask is that of the seat to move, its legal actions by
+R7, R10, R11, R12 and R21, never empty; other seats get zeros, since a mask shows a hand, and once the episode is over
+all entries are one.
 
 ### Action space
 
@@ -66,14 +69,24 @@ warning and costs its seat 1, as in PettingZoo's classic environments.
 
 ### Rewards
 
-Paid when a hand is scored and never earlier, since a reward for points as they are taken would give a hidden kitty away
-(R18). All agents end in the same step: terminated at the target score, truncated at `max_hands` (R25).
+Paid when a hand is scored (R20, R21) and never earlier, since a reward for points as they are taken would give a hidden
+kitty away (R18).
 
 | reward | paid to each seat |
 |---|---|
 | `"points"` | minus the change of its score |
 | `"relative"` | the mean change at the table minus its own; sums to zero |
 | `"win"` | at the end of the episode, 1 shared by the winners (R24), else 0 |
+
+### Infos
+
+Empty dictionaries, one for each agent: what a seat may know is in its observation.
+
+### Terminations and truncations
+
+All agents end in the same step: terminated at the target score (R23), or after the hand with `episode="hand"`;
+truncated at `max_hands` (R25). An illegal action in `env` ends the episode as terminated and truncated at once, as
+PettingZoo's wrapper has it.
 
 ### Reset
 

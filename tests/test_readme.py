@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from chearts_env import Game, Rules
 from chearts_env.observation import OBSERVATION_SIZE, decode
 from chearts_env.render.text import table_as_text
-from tests.readme import README, Block, blocks, commands
+from tests.pages import README, Block, blocks, commands, run_python
 
 OF_THE_CHECKOUT = ("baselines", "training")
 
@@ -24,15 +23,6 @@ OF_THE_CHECKOUT = ("baselines", "training")
 def needs_checkout(block: Block) -> bool:
     """Whether it imports what the checkout has and a wheel does not."""
     return any(re.search(rf"(from |import |\"){name}\b", block.text) for name in OF_THE_CHECKOUT)
-
-
-def run_python(chosen: Iterable[Block]) -> None:
-    """Execute the Python among them, in order, with the same names; tracebacks give lines of README.md."""
-    names: dict[str, object] = {}
-    for block in chosen:
-        if block.language == "python":
-            source = "\n" * block.line + block.text
-            exec(compile(source, str(README), "exec"), names)
 
 
 def test_readme_has_only_blocks_that_some_test_executes() -> None:

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme import README, commands
+from tests.pages import ROOT, commands
 from tests.training.test_stages import SHRUNKEN
 from training import train
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of TensorBoard
-ROOT = README.parent
 
 
 def of_module(*names: str) -> list[str]:
