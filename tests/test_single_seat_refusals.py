@@ -59,7 +59,7 @@ def test_vector_arguments_that_cannot_be_are_refused():
         env.reset(options={"reset_mask": np.array([True, False, False])})
     env.reset(seed=1)
     for actions in ([0, 0], [0.0, 1.0, 2.0], 3):
-        with pytest.raises(ValueError, match="whole numbers of shape"):
+        with pytest.raises(ValueError, match=r"actions have (dtype|shape)"):
             env.step(actions)
 
 
