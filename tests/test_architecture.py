@@ -75,6 +75,7 @@ ALLOWED_IN_FUNCTIONS = {
     "chearts_env.play": {"textual", "rich"},  # the extra `play`
     "chearts_env.record": {"zstandard"},  # the extra `record`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`
+    "training.ray_workers": {"ray"},  # the extra `ray`
 }
 
 # Each file of `training.libraries` is an example for one library, and imports it.

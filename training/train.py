@@ -18,8 +18,10 @@ import torch
 from baselines.names import policy_of
 from training.command import INTERRUPTED
 from training.config import read_config
+from training.ray_workers import RayWorkers, join
 from training.run_folder import RunFolder
 from training.trainer import Trainer
+from training.workers import Workers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,23 +37,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="go on with a run folder, or with the newest unfinished run",
     )
     parser.add_argument("--runs", type=Path, default=Path("runs"), help="where run folders are made")
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="work on a Ray cluster: auto (the one that runs here), HOST:PORT (of its head), local (one for this run)",
+    )
     asked = parser.parse_intermixed_args(arguments)
     # One thread in each process: two that wait for each other lose more than they gain on a busy machine.
     torch.set_num_threads(1)
     try:
+        if asked.ray is not None:
+            join(asked.ray)
         folder = _folder(asked)
-    except ValueError as error:
+    except (ValueError, ConnectionError) as error:
         print(f"train: {error}", file=sys.stderr)
         return 2
     print(f"run folder: {folder.path}")
-    trainer = Trainer(folder)
+    trainer = Trainer(folder, Workers if asked.ray is None else RayWorkers)
+    resume = f"go on with: python -m training.train --resume {folder.path}"
     try:
         trainer.run()
     except KeyboardInterrupt:
         checkpoint = trainer.save_what_there_is()
         print(f"\ninterrupted; the last checkpoint is {checkpoint}")
-        print(f"go on with: python -m training.train --resume {folder.path}")
+        print(resume)
         return INTERRUPTED
+    except ConnectionError as error:
+        print(f"train: {error}; {resume}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -60,6 +73,8 @@ def _folder(asked: argparse.Namespace) -> RunFolder:
         if asked.config is None:
             raise ValueError("a configuration is needed, such as configs/quick.yaml")
         config = read_config(asked.config, asked.overrides)
+        if asked.ray is not None and not config.workers:
+            raise ValueError(f"workers=0 is not allowed with --ray {asked.ray}: it must be 1 or more")
         for name in (*config.evaluation.opponents, config.evaluation.early_opponent):
             policy_of(name)  # better refused now than when the training is over
         return RunFolder.create(asked.runs, config)

@@ -24,7 +24,7 @@ from training.policy import faster_inference
 from training.precision import KINDS, chosen_device, name_of
 from training.run_folder import Metrics, RunFolder
 from training.self_play import SelfPlay
-from training.workers import LabelWork, Player, Workers
+from training.workers import LabelWork, SharedPlayer, Workers, WorkerSet
 
 _FIT_STREAM: Final = 3
 #: So often self-play is saved, and plays early matches, on its way.
@@ -37,8 +37,9 @@ _METRICS_EVERY: Final = 2.0
 class Trainer:
     """Carries one run folder from where it stands to its end."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder, make_workers: Callable[[int], WorkerSet] = Workers) -> None:
         self._folder = folder
+        self._make_workers = make_workers
         self._config = folder.config
         self._state = folder.state
         self._began = time.perf_counter() - self._state.seconds
@@ -60,7 +61,7 @@ class Trainer:
         self._began = time.perf_counter() - state.seconds
         self._metrics = Metrics(self._folder.path)
         try:
-            with Workers(config.workers) as workers:
+            with self._make_workers(config.workers) as workers:
                 if len(state.checkpoints) < self._last_round:
                     self._go_through_rounds(workers)
                 if config.ppo.iterations:
@@ -73,7 +74,7 @@ class Trainer:
         if not config.keep_labels:
             self._folder.drop_labels()
 
-    def _go_through_rounds(self, workers: Workers) -> None:
+    def _go_through_rounds(self, workers: WorkerSet) -> None:
         """Make labels and fit, round after round; what the folder holds already is not done again."""
         num_labels = 0
         for number in range(self._last_round):
@@ -150,7 +151,7 @@ class Trainer:
 
     # The stages of a round
 
-    def _make_labels(self, number: int, num_before: int, workers: Workers) -> int:
+    def _make_labels(self, number: int, num_before: int, workers: WorkerSet) -> int:
         """Have the folder hold a round's labels, what is missing made anew; return how many they are."""
         state, wanted = self._state, self._config.labels.counts[number]
         closed_at = state.chunks[number] if number < len(state.chunks) else None
@@ -176,13 +177,16 @@ class Trainer:
             self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
         return count
 
-    def _chunks(self, number: int, workers: Workers) -> Iterator[int]:
+    def _player(self, checkpoint: Path, workers: WorkerSet) -> SharedPlayer:
+        return SharedPlayer(workers.share(load_checkpoint(checkpoint).network), self._kind)
+
+    def _chunks(self, number: int, workers: WorkerSet) -> Iterator[int]:
         """Yield how many labels each of a round's chunks holds, one by one as the folder has them, without end."""
         config = self._config
         rules = rules_to_deal(config.rules(), config.labels)
         player = None
         if number:
-            player = Player(self._folder.checkpoints / self._state.checkpoints[number - 1], self._kind)
+            player = self._player(self._folder.checkpoints / self._state.checkpoints[number - 1], workers)
         chunk_number = 0
         while (kept := self._folder.num_labels(number, chunk_number)) is not None:
             yield kept
@@ -243,7 +247,7 @@ class Trainer:
 
     # Self-play
 
-    def _play_itself(self, workers: Workers) -> None:
+    def _play_itself(self, workers: WorkerSet) -> None:
         """Improve the network of the last round by self-play; save it and play a few early matches on the way."""
         config, state, folder = self._config, self._state, self._folder
         start, first_step = self._fresh_network(0), 0
@@ -251,7 +255,7 @@ class Trainer:
             first_step = int(state.checkpoints[-1])
             start = load_checkpoint(folder.checkpoints / state.checkpoints[-1]).network
         kinds = (KINDS[self._kind], self._fitter.kind)
-        stage = SelfPlay(config, start, self._fitter.device, kinds, self._fitter.threads)
+        stage = SelfPlay(config, start, self._fitter.device, kinds, self._fitter.threads, workers)
         if folder.self_play.is_file():
             stage.load(folder.self_play)
         with self._bar("self-play", 100, "%") as bar:
@@ -272,7 +276,7 @@ class Trainer:
 
     # Matches
 
-    def _play_early(self, round_number: int, workers: Workers) -> None:
+    def _play_early(self, round_number: int, workers: WorkerSet) -> None:
         """Play a few matches on deals that are always the same and never those reported."""
         settings = self._config.evaluation
         rows = list(self._matches([settings.early_opponent], settings.early_deals, settings.early_seed, workers))
@@ -281,9 +285,9 @@ class Trainer:
         advantage = np.mean([row["advantage"] for row in rows])
         self._result = f"{advantage:+.2f} among {settings.early_opponent}"
 
-    def _matches(self, opponents: list[str], deals: int, seed: int, workers: Workers) -> Iterator[Row]:
+    def _matches(self, opponents: list[str], deals: int, seed: int, workers: WorkerSet) -> Iterator[Row]:
         config = self._config
-        player = Player(latest_checkpoint(self._folder.path), self._kind)
+        player = self._player(latest_checkpoint(self._folder.path), workers)
         return workers.in_order(
             MatchWork(player, config.name, opponent, preset, size, deals, seed)
             for opponent in opponents
@@ -291,7 +295,7 @@ class Trainer:
             for size in config.sizes
         )
 
-    def _report(self, workers: Workers) -> None:
+    def _report(self, workers: WorkerSet) -> None:
         """Play the reported matches, print their table and write it."""
         config, settings = self._config, self._config.evaluation
         print(f"trained for {self._state.seconds:.0f} s; now {settings.deals} deals a match that took no part in it")
