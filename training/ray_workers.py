@@ -12,6 +12,8 @@ import hashlib
 import logging
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +29,9 @@ Result = TypeVar("Result")
 _AT_A_TIME: Final = 2
 #: A piece that has cost so many actors is at fault itself; so is what keeps so many in a row from starting.
 _MOST_LOST: Final = 5
-#: Seconds in which a head must answer, and after which a lack of actors is told.
+#: Seconds in which somebody must answer at an address, and prove to be a head; and after which a lack of actors is told.
 _PATIENCE: Final = 5.0
+_PATIENCE_WITH_HEAD: Final = 20.0
 _TELL_AFTER: Final = 30.0
 _ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -78,6 +81,8 @@ def join(address: str) -> None:
             socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
         except (OSError, OverflowError) as error:
             raise ConnectionError(f"--ray {address}: nobody answers there ({error})") from None
+        if not _is_head(address):
+            raise ConnectionError(f"--ray {address}: what answers there is no Ray head of version {ray.__version__}")
     try:
         ray.init(address=address, **quiet)
     except Exception as error:  # of many kinds, each a refusal to join
@@ -285,6 +290,15 @@ class RayWorkers:
             for worker in self._workers:
                 ray.kill(worker.handle)
             ray.shutdown()
+
+
+def _is_head(address: str) -> bool:
+    """Ask by Ray's own command: `ray.init` itself would try for minutes."""
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=_PATIENCE_WITH_HEAD, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def _brief(error: BaseException) -> str:
