@@ -22,6 +22,7 @@ from training.network import Network
 from training.policy import NetworkPolicy
 from training.ppo import Learner
 from training.precision import name_of, num_threads
+from training.ranks import ALONE, Ranks
 from training.rollout import Rollout, RolloutWork, SelfPlayTables, draw_players, joined
 from training.workers import Shared, SharedPlayer, Workers, WorkerSet
 
@@ -44,10 +45,11 @@ class SelfPlay:
         kinds: tuple[torch.dtype, torch.dtype],
         threads: int = 1,
         workers: WorkerSet | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
         """Begin with a network's weights; `kinds` are the floating types to play and to learn in, `threads` learn.
 
-        `workers` play where hands are dealt in pieces, this process by itself where there are none.
+        `workers` play where hands are dealt in pieces, this process by itself where there are none; `ranks` learn.
         """
         self._config = config
         self._device = device
@@ -56,7 +58,7 @@ class SelfPlay:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             critic = Critic(start.num_features, config.network.width, sees_all=config.ppo.critic_sees_all)
-        self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind)
+        self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind, ranks)
         rules = rules_to_deal(config.rules(), config.labels)
         self._workers = workers or Workers(0)
         self._rules = [rules[number % len(rules)] for number in range(config.ppo.hands)]

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 
 from baselines.names import policy_of
-from training.command import INTERRUPTED
+from training.command import INTERRUPTED, WRONG
 from training.config import read_config
+from training.followers import follow
+from training.ranks import Ranks, joined_ranks, leave
 from training.ray_workers import RayWorkers, join
 from training.run_folder import RunFolder
 from training.trainer import Trainer
-from training.workers import Workers
+from training.workers import Workers, WorkerSet
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,14 +48,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # One thread in each process: two that wait for each other lose more than they gain on a busy machine.
     torch.set_num_threads(1)
     try:
+        ranks = joined_ranks()
+        if ranks.rank:
+            follow(ranks)
+            leave()
+            return 0
         if asked.ray is not None:
             join(asked.ray)
         folder = _folder(asked)
+        ranks.device(folder.config.device)
     except (ValueError, ConnectionError) as error:
         print(f"train: {error}", file=sys.stderr)
-        return 2
+        return WRONG
     print(f"run folder: {folder.path}")
-    trainer = Trainer(folder, Workers if asked.ray is None else RayWorkers)
+    status = _carry(folder, Workers if asked.ray is None else RayWorkers, ranks)
+    if not status:
+        ranks.of_first(None)
+        leave()
+    return status
+
+
+def _carry(folder: RunFolder, make_workers: Callable[[int], WorkerSet], ranks: Ranks) -> int:
+    """Carry a run to its end, or say how to go on with it; return the exit status."""
+    trainer = Trainer(folder, make_workers, ranks)
     resume = f"go on with: python -m training.train --resume {folder.path}"
     try:
         trainer.run()

@@ -17,11 +17,13 @@ from tqdm import tqdm
 
 from training.checkpoint import drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
 from training.fit import Fitter, Progress, new_network
+from training.followers import FitTask, LearnTask
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
 from training.network import Network
 from training.policy import faster_inference
-from training.precision import KINDS, chosen_device, name_of
+from training.precision import KINDS, name_of
+from training.ranks import ALONE, Ranks
 from training.run_folder import Metrics, RunFolder
 from training.self_play import SelfPlay
 from training.workers import LabelWork, SharedPlayer, Workers, WorkerSet
@@ -37,8 +39,12 @@ _METRICS_EVERY: Final = 2.0
 class Trainer:
     """Carries one run folder from where it stands to its end."""
 
-    def __init__(self, folder: RunFolder, make_workers: Callable[[int], WorkerSet] = Workers) -> None:
+    def __init__(
+        self, folder: RunFolder, make_workers: Callable[[int], WorkerSet] = Workers, ranks: Ranks = ALONE
+    ) -> None:
+        """Carry it by workers made when they are needed, and by this process as the first of those that learn."""
         self._folder = folder
+        self._ranks = ranks
         self._make_workers = make_workers
         self._config = folder.config
         self._state = folder.state
@@ -81,8 +87,7 @@ class Trainer:
             num_labels += self._make_labels(number, num_labels, workers)
             if number < len(self._state.checkpoints):
                 continue
-            # Read from the folder into one array: they are gigabytes, and lie in memory once.
-            self._fit(number, self._folder.load_labels(self._state.chunks[: number + 1]))
+            self._fit(number)
             self._play_early(number + 1, workers)
             self._note_time()
 
@@ -101,8 +106,8 @@ class Trainer:
         given = self._state.kinds or ([precision] * 2 if precision != "auto" else [])
         play_kind = KINDS[given[0]] if given else faster_inference(network)
         fit_kind = KINDS[given[1]] if given else None
-        cores = min(max(self._config.workers, 1), os.cpu_count() or 1)
-        device = chosen_device(self._config.device)
+        cores = min(max(self._config.workers, 1), (os.cpu_count() or 1) // self._ranks.local_size)
+        device = self._ranks.device(self._config.device)
         self._fitter = Fitter(network, self._config.fit, device, fit_kind, self._state.threads, cores)
         # Kept, so that a run that is resumed goes on in the same ones.
         self._state.kinds = [name_of(kind) for kind in (play_kind, self._fitter.kind)]
@@ -203,14 +208,19 @@ class Trainer:
             chunk_number += 1
             yield len(labels)
 
-    def _fit(self, number: int, labels: Labels) -> None:
+    def _fit(self, number: int) -> None:
         """Fit a fresh network to all labels so far and save it."""
-        epochs = self._epochs(number)
+        epochs, chunks, fitter = self._epochs(number), self._state.chunks[: number + 1], self._fitter
         rng = np.random.default_rng([self._config.seed, _FIT_STREAM, number])
-        self._fitting = network = self._fresh_network(number).to(self._fitter.device)
+        network = self._fresh_network(number)
+        settings = (self._config.fit, self._config.device, fitter.kind, fitter.threads)
+        self._ranks.of_first(FitTask(network, self._folder.path.resolve(), chunks, epochs, rng, *settings))
+        # Read from the folder into one array: they are gigabytes, and lie in memory once.
+        labels = self._folder.load_labels(chunks, self._ranks.rank, self._ranks.size)
+        self._fitting = network = network.to(fitter.device)
         step_before = self._state.step
         last_written = self._seconds()
-        with self._bar(self._title(number, "fit"), epochs * len(labels), "decisions") as bar:
+        with self._bar(self._title(number, "fit"), epochs * self._folder.count_labels(chunks), "decisions") as bar:
 
             def on_batch(progress: Progress) -> None:
                 nonlocal last_written
@@ -223,7 +233,7 @@ class Trainer:
                     self._write_fit(number, progress)
 
             seconds = max(self._end_of_round(number) - self._seconds(), 1.0)
-            self._write_fit(number, self._fitter.fit(network, labels, epochs, rng, seconds, on_batch))
+            self._write_fit(number, fitter.fit(network, labels, epochs, rng, seconds, on_batch, self._ranks))
         self._state.checkpoints.append(self._save(network, "fitted").name)
         self._fitting = None
         self._note_time()
@@ -255,9 +265,12 @@ class Trainer:
             first_step = int(state.checkpoints[-1])
             start = load_checkpoint(folder.checkpoints / state.checkpoints[-1]).network
         kinds = (KINDS[self._kind], self._fitter.kind)
-        stage = SelfPlay(config, start, self._fitter.device, kinds, self._fitter.threads, workers)
+        fitter, ranks = self._fitter, self._ranks
+        stage = SelfPlay(config, start, fitter.device, kinds, fitter.threads, workers, ranks)
         if folder.self_play.is_file():
             stage.load(folder.self_play)
+        networks, device = stage.learner.networks(), config.device
+        ranks.of_first(LearnTask(*networks, config.ppo, device, fitter.kind, fitter.threads, stage.learner.state()))
         with self._bar("self-play", 100, "%") as bar:
             bar.update(round(100 * stage.share, 2))
             while stage.share < 1:
@@ -273,6 +286,7 @@ class Trainer:
                     self._note_time()
                 if int(_EARLY_IN_ALL * stage.share) > int(_EARLY_IN_ALL * before):
                     self._play_early(self._last_round, workers)
+        ranks.of_first(0)
 
     # Matches
 
