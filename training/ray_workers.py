@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 _AT_A_TIME: Final = 2
 #: A piece that has cost so many actors is at fault itself; so is what keeps so many in a row from starting.
 _MOST_LOST: Final = 5
-#: Seconds in which somebody must answer at an address, and prove to be a head; and after which a lack of actors is told.
+#: Seconds in which somebody must answer at an address, and prove to be a head; until a lack of actors is told.
 _PATIENCE: Final = 5.0
 _PATIENCE_WITH_HEAD: Final = 20.0
 _TELL_AFTER: Final = 30.0

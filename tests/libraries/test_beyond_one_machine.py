@@ -59,6 +59,53 @@ def surroundings() -> Iterator[None]:
         yield
 
 
+def arguments(folder: Path, *more: str) -> list[str]:
+    """Of a tiny run whose folder is made in `folder`."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "tiny.yaml"
+    path.write_text(TINY, "utf-8")
+    return [str(path), *more, "--runs", str(folder / "runs")]
+
+
+# Addresses
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of something that takes calls and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_address_at_which_nobody_answers_is_refused_in_seconds(tmp_path: Path, capsys: Any) -> None:
+    """In one line, and no run folder is made."""
+    began = time.monotonic()
+    assert train.main(arguments(tmp_path, "--ray", "127.0.0.1:1")) == 2
+    assert time.monotonic() - began < 10
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("train: --ray 127.0.0.1:1: nobody answers there")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_answers_and_is_no_head_is_refused_in_seconds(silent: str, tmp_path: Path, capsys: Any) -> None:
+    """Ray itself would try for minutes."""
+    began = time.monotonic()
+    assert train.main(arguments(tmp_path, "--ray", silent)) == 2
+    assert time.monotonic() - began < 40
+    assert f"--ray {silent}: what answers there is no Ray head" in capsys.readouterr().err
+
+
+def test_no_cluster_to_join_is_said_in_one_line(tmp_path: Path, capsys: Any) -> None:
+    """Where none runs on this machine; that of this file begins below."""
+    if importlib.import_module("ray._private.services").find_gcs_addresses():
+        pytest.skip("a Ray cluster runs on this machine")
+    assert train.main(arguments(tmp_path, "--ray", "auto")) == 2
+    assert "train: --ray auto: no Ray cluster could be joined" in capsys.readouterr().err
+
+
+# Work
+
+
 def new_cluster() -> Any:
     """Two nodes with one core each."""
     node = {"num_cpus": 1, "object_store_memory": 100_000_000}
@@ -77,7 +124,7 @@ def cluster() -> Iterator[Any]:
     made.shutdown()
 
 
-@pytest.fixture
+@pytest.fixture(scope="class")
 def workers(cluster: Any) -> Iterator[RayWorkers]:
     """Two workers, so one on each node."""
     join(cluster.address)
@@ -94,21 +141,6 @@ class Where:
     def __call__(self) -> tuple[int, str]:
         time.sleep(0.05)
         return self.number, importlib.import_module("ray").get_runtime_context().get_node_id()
-
-
-def test_results_come_in_the_order_of_the_work_from_both_nodes(workers: RayWorkers) -> None:
-    """As from local processes, more of it than is begun ahead."""
-    numbers, nodes = zip(*workers.in_order(Where(number) for number in range(40)), strict=True)
-    assert numbers == tuple(range(40))
-    assert len(set(nodes)) == 2
-
-
-def test_what_is_left_of_an_order_does_not_turn_up_in_the_next(workers: RayWorkers) -> None:
-    """A round of labels ends while more are being made."""
-    for number, _ in workers.in_order(map(Where, count())):
-        if number == 3:
-            break
-    assert [number for number, _ in workers.in_order(Where(number) for number in range(100, 104))] == [*range(100, 104)]
 
 
 @dataclass(frozen=True)
@@ -128,23 +160,39 @@ class Dies:
         return self.number
 
 
-def test_lost_work_is_done_again_and_comes_out_once(workers: RayWorkers, tmp_path: Path, capsys: Any) -> None:
-    """Workers die one after the other, the one that waits for its turn with them."""
-    works = [Dies(tmp_path, number, lambda number, is_new: is_new and number in (2, 3, 7)) for number in range(12)]
-    assert list(workers.in_order(works)) == list(range(12))
-    assert capsys.readouterr().out.count("a worker has died and is replaced") == 3
+class TestTwoWorkers:
+    """Actors, one on each node."""
 
+    def test_results_come_in_the_order_of_the_work_from_both_nodes(self, workers: RayWorkers) -> None:
+        """As from local processes, more of it than is begun ahead."""
+        numbers, nodes = zip(*workers.in_order(Where(number) for number in range(40)), strict=True)
+        assert numbers == tuple(range(40))
+        assert len(set(nodes)) == 2
 
-def test_work_that_kills_every_worker_is_given_up(workers: RayWorkers, tmp_path: Path) -> None:
-    """In one line, not for ever."""
-    with pytest.raises(ConnectionError, match="5 workers died with the same work"):
-        list(workers.in_order([Dies(tmp_path, 0)]))
+    def test_what_is_left_of_an_order_does_not_turn_up_in_the_next(self, workers: RayWorkers) -> None:
+        """A round of labels ends while more are being made."""
+        for number, _ in workers.in_order(map(Where, count())):
+            if number == 3:
+                break
+        assert [number for number, _ in workers.in_order(Where(number) for number in range(100, 104))] == [
+            *range(100, 104)
+        ]
 
+    def test_lost_work_is_done_again_and_comes_out_once(self, workers: RayWorkers, tmp_path: Path, capsys: Any) -> None:
+        """Workers die one after the other, the one that waits for its turn with them."""
+        works = [Dies(tmp_path, number, lambda number, is_new: is_new and number in (2, 3, 7)) for number in range(12)]
+        assert list(workers.in_order(works)) == list(range(12))
+        assert capsys.readouterr().out.count("a worker has died and is replaced") == 3
 
-def test_what_work_itself_raises_comes_out_as_it_is(workers: RayWorkers) -> None:
-    """It would raise again."""
-    with pytest.raises(ZeroDivisionError):
-        list(workers.in_order([lambda: 1 // 0]))
+    def test_work_that_kills_every_worker_is_given_up(self, workers: RayWorkers, tmp_path: Path) -> None:
+        """In one line, not for ever."""
+        with pytest.raises(ConnectionError, match="5 workers died with the same work"):
+            list(workers.in_order([Dies(tmp_path, 0)]))
+
+    def test_what_work_itself_raises_comes_out_as_it_is(self, workers: RayWorkers) -> None:
+        """It would raise again."""
+        with pytest.raises(ZeroDivisionError):
+            list(workers.in_order([lambda: 1 // 0]))
 
 
 def test_workers_of_other_sources_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,14 +204,6 @@ def test_workers_of_other_sources_are_refused(cluster: Any, monkeypatch: pytest.
 
 
 # Runs
-
-
-def arguments(folder: Path, *more: str) -> list[str]:
-    """Of a tiny run whose folder is made in `folder`."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "tiny.yaml"
-    path.write_text(TINY, "utf-8")
-    return [str(path), *more, "--runs", str(folder / "runs")]
 
 
 def weights_of(folder: Path) -> torch.Tensor:
@@ -249,39 +289,3 @@ def test_run_whose_head_died_is_resumed_on_a_new_one(local: torch.Tensor, tmp_pa
     finish(begin(["--resume", str(run), "--ray", second.address]))
     second.shutdown()
     assert torch.equal(weights_of(tmp_path), local)
-
-
-# Addresses
-
-
-@pytest.fixture
-def silent() -> Iterator[str]:
-    """The address of something that takes calls and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-
-
-def test_address_at_which_nobody_answers_is_refused_in_seconds(tmp_path: Path, capsys: Any) -> None:
-    """In one line, and no run folder is made."""
-    began = time.monotonic()
-    assert train.main(arguments(tmp_path, "--ray", "127.0.0.1:1")) == 2
-    assert time.monotonic() - began < 10
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("train: --ray 127.0.0.1:1: nobody answers there")
-    assert not (tmp_path / "runs").exists()
-
-
-def test_what_answers_and_is_no_head_is_refused_in_seconds(silent: str, tmp_path: Path, capsys: Any) -> None:
-    """Ray itself would try for minutes."""
-    began = time.monotonic()
-    assert train.main(arguments(tmp_path, "--ray", silent)) == 2
-    assert time.monotonic() - began < 40
-    assert f"--ray {silent}: what answers there is no Ray head" in capsys.readouterr().err
-
-
-def test_no_cluster_to_join_is_said_in_one_line(tmp_path: Path, capsys: Any) -> None:
-    """Where none runs on this machine, as this file's may."""
-    if importlib.import_module("ray._private.services").find_gcs_addresses():
-        pytest.skip("a Ray cluster runs on this machine")
-    assert train.main(arguments(tmp_path, "--ray", "auto")) == 2
-    assert "train: --ray auto: no Ray cluster could be joined" in capsys.readouterr().err
