@@ -67,6 +67,16 @@ class LearnTask:
 
 
 def follow(ranks: Ranks) -> None:
-    """Do what the first process asks for, until it asks for nothing more."""
-    while (task := ranks.of_first()) is not None:
+    """Do what the first process asks for, until it asks for nothing more. Raises ConnectionError if it is gone."""
+    while (task := _next_task(ranks)) is not None:
         task.do(ranks)
+
+
+def _next_task(ranks: Ranks) -> FitTask | LearnTask | None:
+    try:
+        task: FitTask | LearnTask | None = ranks.of_first()
+    except RuntimeError as error:
+        raise ConnectionError(
+            f"process {ranks.rank} ends, for the first is gone: {str(error).splitlines()[0]}"
+        ) from None
+    return task

@@ -188,7 +188,7 @@ class Learner:
             "ratio": float(ratios.detach().mean()),
             "clipped": float(((ratios.detach() - 1).abs() > settings.clip).float().mean()),
             "entropy": float(entropy.detach()),
-            "divergence": float(divergence.detach()),
+            "divergence": float(divergence.detach()) * batch.share_anchored / batch.share,
         }
 
     def _learn_critic(self, seen: Seen, batch: Batch, returns: Tensor) -> dict[str, float]:
