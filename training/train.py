@@ -17,7 +17,7 @@ import torch
 
 from baselines.names import policy_of
 from training.command import INTERRUPTED, WRONG
-from training.config import read_config
+from training.config import Config, read_config
 from training.followers import follow
 from training.ranks import Ranks, joined_ranks, leave
 from training.ray_workers import RayWorkers, join
@@ -53,10 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             follow(ranks)
             leave()
             return 0
-        if asked.ray is not None:
-            join(asked.ray)
-        folder = _folder(asked)
-        ranks.device(folder.config.device)
+        folder = _folder(asked, ranks)
     except (ValueError, ConnectionError) as error:
         print(f"train: {error}", file=sys.stderr)
         return WRONG
@@ -85,21 +82,31 @@ def _carry(folder: RunFolder, make_workers: Callable[[int], WorkerSet], ranks: R
     return 0
 
 
-def _folder(asked: argparse.Namespace) -> RunFolder:
+def _folder(asked: argparse.Namespace, ranks: Ranks) -> RunFolder:
     if asked.resume is None:
         if asked.config is None:
             raise ValueError("a configuration is needed, such as configs/quick.yaml")
         config = read_config(asked.config, asked.overrides)
-        if asked.ray is not None and not config.workers:
-            raise ValueError(f"workers=0 is not allowed with --ray {asked.ray}: it must be 1 or more")
         for name in (*config.evaluation.opponents, config.evaluation.early_opponent):
             policy_of(name)  # better refused now than when the training is over
+        _join_others(asked.ray, ranks, config)
         return RunFolder.create(asked.runs, config)
     if asked.overrides:
         raise ValueError(f"{' '.join(asked.overrides)}: a run goes on with the settings it was begun with")
     if asked.resume:
-        return RunFolder.open(Path(asked.resume))
-    return RunFolder.newest_unfinished(asked.runs, read_config(asked.config).name if asked.config else None)
+        folder = RunFolder.open(Path(asked.resume))
+    else:
+        folder = RunFolder.newest_unfinished(asked.runs, read_config(asked.config).name if asked.config else None)
+    _join_others(asked.ray, ranks, folder.config)
+    return folder
+
+
+def _join_others(ray: str | None, ranks: Ranks, config: Config) -> None:
+    ranks.device(config.device)  # refused now if there is none for each
+    if ray is not None:
+        if not config.workers:
+            raise ValueError(f"workers=0 is not allowed with --ray {ray}: it must be 1 or more")
+        join(ray)
 
 
 if __name__ == "__main__":

@@ -95,6 +95,21 @@ def test_what_answers_and_is_no_head_is_refused_in_seconds(silent: str, tmp_path
     assert f"--ray {silent}: what answers there is no Ray head" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--ray", "somewhere"], "--ray somewhere is not allowed: it must be auto, local, or HOST:PORT"),
+        (["--ray", "ray://somewhere:10001"], "--ray ray://somewhere:10001 is not allowed"),
+        (["--ray", "local", "workers=0"], "workers=0 is not allowed with --ray local"),
+    ],
+)
+def test_wrong_command_line_is_answered_in_one_line(more: list[str], message: str, tmp_path: Path, capsys: Any) -> None:
+    """No traceback for the user, no run folder."""
+    assert train.main(arguments(tmp_path, *more)) == 2
+    assert f"train: {message}" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
+
+
 def test_no_cluster_to_join_is_said_in_one_line(tmp_path: Path, capsys: Any) -> None:
     """Where none runs on this machine; that of this file begins below."""
     if importlib.import_module("ray._private.services").find_gcs_addresses():
