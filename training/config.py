@@ -31,6 +31,7 @@ _LEAST: Final = {
     "fit.weight_decay": 0,
     "ppo.iterations": 0,
     "ppo.hands": 1,
+    "ppo.pieces": 1,
     "ppo.epochs": 1,
     "ppo.batch_size": 1,
     "ppo.last_learning_rate": 0,
@@ -102,6 +103,7 @@ class PpoConfig:
     iterations: int = 0  # 0 = this stage is left out
     seconds: float = 3600.0  # iterations are cut to keep to it
     hands: int = 768  # dealt for one iteration
+    pieces: int = 1  # in which they are played: more than one by the workers, each with chance of its own
     epochs: int = 1
     batch_size: int = 2048
     learning_rate: float = 4e-4  # at the start
@@ -141,7 +143,7 @@ class Config:
     sizes: list[int] = field(default_factory=lambda: list(range(MIN_PLAYERS, MAX_PLAYERS + 1)))
     presets: list[str] = field(default_factory=lambda: ["card_page", "classic"])
     seconds: float = 300.0  # of rounds of labels and fits; labels and epochs are cut to keep to it
-    workers: int = 2  # processes that make labels; 0 = this one
+    workers: int = 2  # processes that make labels, play matches and pieces of self-play; 0 = this one
     device: str = "auto"  # "cpu", "cuda" or "auto"
     precision: str = "auto"  # "float32", "bfloat16" or "auto": what a one-second trial shows to be faster
     keep_labels: bool = False  # when the run is finished; they take about a kilobyte each
@@ -182,6 +184,7 @@ class Config:
             _refuse(not 0 <= share <= 1, f"ppo.{name}", share, "within 0 … 1")
         both = self.ppo.careful + self.ppo.snapshots
         _refuse(both > 1, "ppo.careful + ppo.snapshots", both, "at most 1: they are shares of the same tables")
+        _refuse(self.ppo.pieces > self.ppo.hands, "ppo.pieces", self.ppo.pieces, f"at most ppo.hands, {self.ppo.hands}")
         sections = {
             "network": self.network, "labels": self.labels, "fit": self.fit, "ppo": self.ppo,
             "evaluation": self.evaluation,

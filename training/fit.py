@@ -20,6 +20,7 @@ from training.config import FitConfig, NetworkConfig
 from training.labels import Labels
 from training.network import Network, rows_to_try
 from training.precision import faster_kind, faster_threads, num_threads
+from training.ranks import ALONE, Ranks
 
 #: Rows of the trial that chooses the floating type and measures the speed.
 _TRIAL_ROWS = 2048
@@ -99,16 +100,22 @@ class Fitter:
         rng: np.random.Generator,
         seconds: float,
         on_batch: Callable[[Progress], object] = lambda progress: None,
+        ranks: Ranks = ALONE,
     ) -> Progress:
-        """Fit a network on this fitter's device in place: `epochs` times over the labels, or for `seconds`."""
+        """Fit a network on this fitter's device in place: `epochs` times over the labels, or for `seconds`.
+
+        Where several processes learn, each calls this with the same network, the labels it holds and an equal `rng`; a
+        batch then has rows of all, and the clock of the first counts.
+        """
         settings = self._settings
         matrices = [weight for weight in network.parameters() if weight.ndim == 2]
         vectors = [weight for weight in network.parameters() if weight.ndim != 2]
         groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
         optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
         observations, values = labels["observation"], labels["values"]
-        batch_size = min(settings.batch_size, len(labels))
-        num_batches = epochs * (len(labels) // batch_size)
+        num_labels = round(ranks.sums(len(labels))[0])
+        batch_size = min(settings.batch_size, num_labels)
+        num_batches = epochs * (num_labels // batch_size)
         progress, began = Progress(), time.perf_counter()
         network.train()
         order = np.empty(0, np.int64)
@@ -119,15 +126,16 @@ class Fitter:
                 if by_time > (progress.batches + 1) / num_batches:
                     # Only a fit that is really late: a moment's delay must not change the learning rate.
                     progress.share = by_time
+                progress.share = ranks.of_first(progress.share)
                 if progress.share >= 1:
                     break
                 if len(order) < batch_size:
-                    order = rng.permutation(len(labels))
-                rows, order = order[:batch_size], order[batch_size:]
+                    order = rng.permutation(num_labels)
+                rows, order = ranks.own(order[:batch_size]), order[batch_size:]
                 progress.learning_rate = settings.learning_rate * (1 - progress.share)
                 for group in optimizer.param_groups:
                     group["lr"] = progress.learning_rate
-                loss, variance = self._step(network, optimizer, observations[rows], values[rows], self.kind)
+                loss, variance = self._step(network, optimizer, observations[rows], values[rows], self.kind, ranks)
                 progress.batches += 1
                 progress.labels += batch_size
                 weight = max(1 / progress.batches, 0.02)
@@ -144,16 +152,23 @@ class Fitter:
         observations: npt.NDArray[np.int8],
         values: npt.NDArray[np.floating[Any]],
         kind: torch.dtype,
+        ranks: Ranks = ALONE,
     ) -> tuple[float, float]:
-        inputs = network.inputs(observations, (~np.isnan(values)).view(np.int8))
-        targets = torch.from_numpy(values).to(self.device, torch.float32)
-        # The constants of the expansion decide the type of its features; weights stay float32 and are cast as used.
-        network.expansion.to(kind)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=kind == torch.bfloat16):
-            loss, variance = batch_loss(network, inputs, targets, self._settings)
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        # A batch's loss is a mean over actions tried, and processes may hold different numbers of them.
+        share = ranks.share_of(int(np.isfinite(values).sum()))
+        loss = variance = torch.zeros(())
+        if len(values):
+            inputs = network.inputs(observations, (~np.isnan(values)).view(np.int8))
+            targets = torch.from_numpy(values).to(self.device, torch.float32)
+            # The constants of the expansion decide the type of its features; weights stay float32 and are cast as used.
+            network.expansion.to(kind)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=kind == torch.bfloat16):
+                loss, variance = batch_loss(network, inputs, targets, self._settings)
+            (loss * share).backward()  # type: ignore[no-untyped-call]
+            network.expansion.float()
+        ranks.sum_gradients(network)
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimizer.step()
-        network.expansion.float()
-        return float(loss.detach()), float(variance)
+        summed_loss, summed_variance = ranks.sums(float(loss.detach()) * share, float(variance) * share)
+        return summed_loss, summed_variance

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from baselines.careful import Careful
 from chearts_env.arena import Policy
 from chearts_env.rules import MAX_PLAYERS, Rules
 from chearts_env.vector import VectorTables
 from training.config import PpoConfig
+from training.workers import SharedPlayer, network_policy
 
 #: The chance that another seat is `careful` at its tables, at least and at most.
 _LEAST_CAREFUL: Final = 0.3
@@ -37,6 +40,23 @@ class Rollout:
     def __len__(self) -> int:
         """Return the number of decisions."""
         return len(self.actions)
+
+    def part(self, first: int, step: int) -> Rollout:
+        """Return every so many-th decision from the first on; hands and what they brought stay as they are."""
+        rows = slice(first, None, step)
+        parts = {name: getattr(self, name)[rows] for name in _BY_DECISION}
+        return replace(self, **parts)
+
+
+_BY_DECISION: Final = ("observations", "masks", "hands", "actions", "places", "seats")
+
+
+def joined(parts: Sequence[Rollout]) -> Rollout:
+    """Return pieces as one, the hands of each after those of the one before."""
+    before = np.cumsum([0, *(len(part.rewards) for part in parts)])
+    moved = [replace(part, places=part.places + first) for part, first in zip(parts, before, strict=False)]
+    arrays = {name: np.concatenate([getattr(part, name) for part in moved]) for name in (*_BY_DECISION, "rewards")}
+    return Rollout(**arrays, num_steps=sum(part.num_steps for part in parts))
 
 
 class SelfPlayTables:
@@ -110,3 +130,26 @@ def draw_players(
         players[is_old] = drawn[is_old]
     players[np.arange(count), rng.integers(0, num_players)] = LEARNER
     return players
+
+
+@dataclass(frozen=True)
+class RolloutWork:
+    """Play one piece of an iteration's hands; `seed` is where its chance comes from, and nowhere else."""
+
+    rules: tuple[Rules, ...]
+    players: npt.NDArray[np.int64]  # (B, 11), as `draw_players` has them
+    learner: SharedPlayer
+    snapshots: tuple[SharedPlayer, ...]
+    seed: tuple[int, ...]
+
+    def __call__(self) -> Rollout:
+        """Do it."""
+        rng = np.random.default_rng(self.seed)
+        opponents: list[Policy] = [Careful(), *map(network_policy, self.snapshots)]
+        tables, seed = _tables(self.rules), int(rng.integers(2**63))
+        return tables.play(network_policy(self.learner), opponents, self.players, seed, rng)
+
+
+@lru_cache(maxsize=4)
+def _tables(rules: tuple[Rules, ...]) -> SelfPlayTables:
+    return SelfPlayTables(rules)

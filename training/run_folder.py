@@ -101,16 +101,26 @@ class RunFolder:
     def num_labels(self, round_number: int, number: int) -> int | None:
         """Return how many labels a chunk made earlier holds, None if there is none."""
         path = self._chunk(round_number, number)
-        return len(np.load(path, mmap_mode="r")) if path.is_file() else None
+        return _num_rows(path) if path.is_file() else None
 
-    def load_labels(self, chunks: Sequence[int]) -> Labels:
-        """Return the labels of the first rounds, `chunks` of each, in their order."""
-        paths = [self._chunk(number, chunk) for number, count in enumerate(chunks) for chunk in range(count)]
-        sizes = [len(np.load(path, mmap_mode="r")) for path in paths]
-        labels = np.empty(sum(sizes), LABEL)
-        for path, end, size in zip(paths, np.cumsum(sizes), sizes, strict=True):
-            labels[end - size : end] = np.load(path)
+    def count_labels(self, chunks: Sequence[int]) -> int:
+        """Return how many labels the first rounds have, `chunks` of each."""
+        return sum(map(_num_rows, self._paths(chunks)))
+
+    def load_labels(self, chunks: Sequence[int], first: int = 0, step: int = 1) -> Labels:
+        """Return the labels of the first rounds, `chunks` of each, in their order: all, or every so many-th of them."""
+        paths = self._paths(chunks)
+        begins = np.cumsum([0, *map(_num_rows, paths)])
+        labels = np.empty(len(range(first, begins[-1], step)), LABEL)
+        end = 0
+        for path, before in zip(paths, begins, strict=False):
+            part = np.load(path)[(first - before) % step :: step]
+            labels[end : end + len(part)] = part
+            end += len(part)
         return labels
+
+    def _paths(self, chunks: Sequence[int]) -> list[Path]:
+        return [self._chunk(number, chunk) for number, count in enumerate(chunks) for chunk in range(count)]
 
     def _chunk(self, round_number: int, number: int) -> Path:
         return self._labels / f"{round_number}-{number:06d}.npy"
@@ -157,6 +167,10 @@ class Metrics:
         """Write what is left."""
         self._file.close()
         self._events.close()
+
+
+def _num_rows(path: Path) -> int:
+    return len(np.load(path, mmap_mode="r"))
 
 
 def _candidates(path: Path) -> Iterator[Path]:

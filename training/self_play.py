@@ -21,8 +21,10 @@ from training.labels import rules_to_deal
 from training.network import Network
 from training.policy import NetworkPolicy
 from training.ppo import Learner
-from training.precision import num_threads
-from training.rollout import SelfPlayTables, draw_players
+from training.precision import name_of, num_threads
+from training.ranks import ALONE, Ranks
+from training.rollout import Rollout, RolloutWork, SelfPlayTables, draw_players, joined
+from training.workers import Shared, SharedPlayer, Workers, WorkerSet
 
 #: Keeps the deals of self-play apart from those of labels and matches, whatever the seeds.
 _SELF_PLAY_STREAM: Final = 11
@@ -42,8 +44,13 @@ class SelfPlay:
         device: torch.device,
         kinds: tuple[torch.dtype, torch.dtype],
         threads: int = 1,
+        workers: WorkerSet | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
-        """Begin with a network's weights; `kinds` are the floating types to play and to learn in, `threads` learn."""
+        """Begin with a network's weights; `kinds` are the floating types to play and to learn in, `threads` learn.
+
+        `workers` play where hands are dealt in pieces, this process by itself where there are none; `ranks` learn.
+        """
         self._config = config
         self._device = device
         self._threads = threads
@@ -51,10 +58,13 @@ class SelfPlay:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             critic = Critic(start.num_features, config.network.width, sees_all=config.ppo.critic_sees_all)
-        self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind)
+        self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind, ranks)
         rules = rules_to_deal(config.rules(), config.labels)
-        self._tables = SelfPlayTables([rules[number % len(rules)] for number in range(config.ppo.hands)])
+        self._workers = workers or Workers(0)
+        self._rules = [rules[number % len(rules)] for number in range(config.ppo.hands)]
+        self._tables = SelfPlayTables(self._rules) if config.ppo.pieces == 1 else None
         self.snapshots: deque[Network] = deque(maxlen=config.ppo.num_snapshots)
+        self._shared: deque[Shared] = deque(maxlen=config.ppo.num_snapshots)  # the same, for the workers
         self.iteration = 0
         self.seconds = 0.0
         self.decisions = 0
@@ -83,15 +93,7 @@ class SelfPlay:
         if not self.iteration:
             self._keep_snapshot()
         rng = np.random.default_rng([self._config.seed, _SELF_PLAY_STREAM, self.iteration])
-        # In units of the network's output: the softmax of `logit_scale` times that.
-        temperature = 1 / settings.logit_scale
-        player = NetworkPolicy(self.policy, self._play_kind, self._device, temperature, points_per_unit=1)
-        # A few at a time: each more makes the batches of all smaller.
-        drawn = rng.permutation(len(self.snapshots))[:_SNAPSHOTS_AT_ONCE]
-        earlier = [NetworkPolicy(self.snapshots[place], self._play_kind, self._device) for place in drawn]
-        opponents: list[Policy] = [Careful(), *earlier]
-        players = draw_players(rng, self._tables.num_players, settings, len(earlier))
-        rollout = self._tables.play(player, opponents, players, int(rng.integers(2**63)), rng)
+        rollout = self._play(rng)
         played = time.perf_counter()
         with num_threads(self._threads):
             told = self.learner.update(rollout, share, rng, learns=self.iteration >= settings.warm_up)
@@ -107,8 +109,39 @@ class SelfPlay:
         }
         return {name: round(value, 4) for name, value in numbers.items()} | {"decisions": self.decisions}
 
+    def _play(self, rng: np.random.Generator) -> Rollout:
+        """Draw who sits where and have the hands played, all of them here or piece by piece."""
+        settings = self._config.ppo
+        # In units of the network's output: the softmax of `logit_scale` times that.
+        temperature = 1 / settings.logit_scale
+        # A few at a time: each more makes the batches of all smaller.
+        drawn = rng.permutation(len(self.snapshots))[:_SNAPSHOTS_AT_ONCE]
+        num_players = np.array([rules.num_players for rules in self._rules])
+        players = draw_players(rng, num_players, settings, len(drawn))
+        if self._tables is not None:
+            player = NetworkPolicy(self.policy, self._play_kind, self._device, temperature, points_per_unit=1)
+            earlier = [NetworkPolicy(self.snapshots[place], self._play_kind, self._device) for place in drawn]
+            opponents: list[Policy] = [Careful(), *earlier]
+            return self._tables.play(player, opponents, players, int(rng.integers(2**63)), rng)
+        kind = name_of(self._play_kind)
+        learner = SharedPlayer(self._workers.share(self.policy.cpu()), kind, temperature)
+        snapshots = tuple(SharedPlayer(self._shared[place], kind) for place in drawn)
+        seed = (self._config.seed, _SELF_PLAY_STREAM, self.iteration)
+        works = (
+            RolloutWork(
+                tuple(self._rules[place] for place in places), players[places], learner, snapshots, (*seed, number)
+            )
+            for number, places in enumerate(np.array_split(np.arange(settings.hands), settings.pieces), start=1)
+        )
+        return joined(list(self._workers.in_order(works)))
+
     def _keep_snapshot(self) -> None:
-        self.snapshots.append(self.policy)
+        self._keep(self.policy)
+
+    def _keep(self, snapshot: Network) -> None:
+        self.snapshots.append(snapshot)
+        if self._tables is None:
+            self._shared.append(self._workers.share(snapshot.cpu()))
 
     def save(self, path: Path) -> None:
         """Write all that is needed to go on from here, whole at any moment."""
@@ -131,7 +164,8 @@ class SelfPlay:
         self.iteration, self.seconds, self.decisions = kept["iteration"], kept["seconds"], kept["decisions"]
         self.learner.load(kept["learner"])
         self.snapshots.clear()
+        self._shared.clear()
         for weights in kept["snapshots"]:
             network = self.learner.policy.fresh()
             network.load_state_dict(weights)
-            self.snapshots.append(network.eval())
+            self._keep(network.eval())

@@ -17,14 +17,16 @@ from tqdm import tqdm
 
 from training.checkpoint import drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
 from training.fit import Fitter, Progress, new_network
+from training.followers import FitTask, LearnTask
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
 from training.network import Network
 from training.policy import faster_inference
-from training.precision import KINDS, chosen_device, name_of
+from training.precision import KINDS, name_of
+from training.ranks import ALONE, Ranks
 from training.run_folder import Metrics, RunFolder
 from training.self_play import SelfPlay
-from training.workers import LabelWork, Player, Workers
+from training.workers import LabelWork, SharedPlayer, Workers, WorkerSet
 
 _FIT_STREAM: Final = 3
 #: So often self-play is saved, and plays early matches, on its way.
@@ -37,8 +39,13 @@ _METRICS_EVERY: Final = 2.0
 class Trainer:
     """Carries one run folder from where it stands to its end."""
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(
+        self, folder: RunFolder, make_workers: Callable[[int], WorkerSet] = Workers, ranks: Ranks = ALONE
+    ) -> None:
+        """Carry it by workers made when they are needed, and by this process as the first of those that learn."""
         self._folder = folder
+        self._ranks = ranks
+        self._make_workers = make_workers
         self._config = folder.config
         self._state = folder.state
         self._began = time.perf_counter() - self._state.seconds
@@ -60,7 +67,7 @@ class Trainer:
         self._began = time.perf_counter() - state.seconds
         self._metrics = Metrics(self._folder.path)
         try:
-            with Workers(config.workers) as workers:
+            with self._make_workers(config.workers) as workers:
                 if len(state.checkpoints) < self._last_round:
                     self._go_through_rounds(workers)
                 if config.ppo.iterations:
@@ -73,15 +80,14 @@ class Trainer:
         if not config.keep_labels:
             self._folder.drop_labels()
 
-    def _go_through_rounds(self, workers: Workers) -> None:
+    def _go_through_rounds(self, workers: WorkerSet) -> None:
         """Make labels and fit, round after round; what the folder holds already is not done again."""
         num_labels = 0
         for number in range(self._last_round):
             num_labels += self._make_labels(number, num_labels, workers)
             if number < len(self._state.checkpoints):
                 continue
-            # Read from the folder into one array: they are gigabytes, and lie in memory once.
-            self._fit(number, self._folder.load_labels(self._state.chunks[: number + 1]))
+            self._fit(number)
             self._play_early(number + 1, workers)
             self._note_time()
 
@@ -100,8 +106,8 @@ class Trainer:
         given = self._state.kinds or ([precision] * 2 if precision != "auto" else [])
         play_kind = KINDS[given[0]] if given else faster_inference(network)
         fit_kind = KINDS[given[1]] if given else None
-        cores = min(max(self._config.workers, 1), os.cpu_count() or 1)
-        device = chosen_device(self._config.device)
+        cores = min(max(self._config.workers, 1), (os.cpu_count() or 1) // self._ranks.local_size)
+        device = self._ranks.device(self._config.device)
         self._fitter = Fitter(network, self._config.fit, device, fit_kind, self._state.threads, cores)
         # Kept, so that a run that is resumed goes on in the same ones.
         self._state.kinds = [name_of(kind) for kind in (play_kind, self._fitter.kind)]
@@ -150,7 +156,7 @@ class Trainer:
 
     # The stages of a round
 
-    def _make_labels(self, number: int, num_before: int, workers: Workers) -> int:
+    def _make_labels(self, number: int, num_before: int, workers: WorkerSet) -> int:
         """Have the folder hold a round's labels, what is missing made anew; return how many they are."""
         state, wanted = self._state, self._config.labels.counts[number]
         closed_at = state.chunks[number] if number < len(state.chunks) else None
@@ -176,13 +182,16 @@ class Trainer:
             self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
         return count
 
-    def _chunks(self, number: int, workers: Workers) -> Iterator[int]:
+    def _player(self, checkpoint: Path, workers: WorkerSet) -> SharedPlayer:
+        return SharedPlayer(workers.share(load_checkpoint(checkpoint).network), self._kind)
+
+    def _chunks(self, number: int, workers: WorkerSet) -> Iterator[int]:
         """Yield how many labels each of a round's chunks holds, one by one as the folder has them, without end."""
         config = self._config
         rules = rules_to_deal(config.rules(), config.labels)
         player = None
         if number:
-            player = Player(self._folder.checkpoints / self._state.checkpoints[number - 1], self._kind)
+            player = self._player(self._folder.checkpoints / self._state.checkpoints[number - 1], workers)
         chunk_number = 0
         while (kept := self._folder.num_labels(number, chunk_number)) is not None:
             yield kept
@@ -199,14 +208,19 @@ class Trainer:
             chunk_number += 1
             yield len(labels)
 
-    def _fit(self, number: int, labels: Labels) -> None:
+    def _fit(self, number: int) -> None:
         """Fit a fresh network to all labels so far and save it."""
-        epochs = self._epochs(number)
+        epochs, chunks, fitter = self._epochs(number), self._state.chunks[: number + 1], self._fitter
         rng = np.random.default_rng([self._config.seed, _FIT_STREAM, number])
-        self._fitting = network = self._fresh_network(number).to(self._fitter.device)
+        network = self._fresh_network(number)
+        settings = (self._config.fit, self._config.device, fitter.kind, fitter.threads)
+        self._ranks.of_first(FitTask(network, self._folder.path.resolve(), chunks, epochs, rng, *settings))
+        # Read from the folder into one array: they are gigabytes, and lie in memory once.
+        labels = self._folder.load_labels(chunks, self._ranks.rank, self._ranks.size)
+        self._fitting = network = network.to(fitter.device)
         step_before = self._state.step
         last_written = self._seconds()
-        with self._bar(self._title(number, "fit"), epochs * len(labels), "decisions") as bar:
+        with self._bar(self._title(number, "fit"), epochs * self._folder.count_labels(chunks), "decisions") as bar:
 
             def on_batch(progress: Progress) -> None:
                 nonlocal last_written
@@ -219,7 +233,7 @@ class Trainer:
                     self._write_fit(number, progress)
 
             seconds = max(self._end_of_round(number) - self._seconds(), 1.0)
-            self._write_fit(number, self._fitter.fit(network, labels, epochs, rng, seconds, on_batch))
+            self._write_fit(number, fitter.fit(network, labels, epochs, rng, seconds, on_batch, self._ranks))
         self._state.checkpoints.append(self._save(network, "fitted").name)
         self._fitting = None
         self._note_time()
@@ -243,7 +257,7 @@ class Trainer:
 
     # Self-play
 
-    def _play_itself(self, workers: Workers) -> None:
+    def _play_itself(self, workers: WorkerSet) -> None:
         """Improve the network of the last round by self-play; save it and play a few early matches on the way."""
         config, state, folder = self._config, self._state, self._folder
         start, first_step = self._fresh_network(0), 0
@@ -251,9 +265,12 @@ class Trainer:
             first_step = int(state.checkpoints[-1])
             start = load_checkpoint(folder.checkpoints / state.checkpoints[-1]).network
         kinds = (KINDS[self._kind], self._fitter.kind)
-        stage = SelfPlay(config, start, self._fitter.device, kinds, self._fitter.threads)
+        fitter, ranks = self._fitter, self._ranks
+        stage = SelfPlay(config, start, fitter.device, kinds, fitter.threads, workers, ranks)
         if folder.self_play.is_file():
             stage.load(folder.self_play)
+        networks, device = stage.learner.networks(), config.device
+        ranks.of_first(LearnTask(*networks, config.ppo, device, fitter.kind, fitter.threads, stage.learner.state()))
         with self._bar("self-play", 100, "%") as bar:
             bar.update(round(100 * stage.share, 2))
             while stage.share < 1:
@@ -269,10 +286,11 @@ class Trainer:
                     self._note_time()
                 if int(_EARLY_IN_ALL * stage.share) > int(_EARLY_IN_ALL * before):
                     self._play_early(self._last_round, workers)
+        ranks.of_first(0)
 
     # Matches
 
-    def _play_early(self, round_number: int, workers: Workers) -> None:
+    def _play_early(self, round_number: int, workers: WorkerSet) -> None:
         """Play a few matches on deals that are always the same and never those reported."""
         settings = self._config.evaluation
         rows = list(self._matches([settings.early_opponent], settings.early_deals, settings.early_seed, workers))
@@ -281,9 +299,9 @@ class Trainer:
         advantage = np.mean([row["advantage"] for row in rows])
         self._result = f"{advantage:+.2f} among {settings.early_opponent}"
 
-    def _matches(self, opponents: list[str], deals: int, seed: int, workers: Workers) -> Iterator[Row]:
+    def _matches(self, opponents: list[str], deals: int, seed: int, workers: WorkerSet) -> Iterator[Row]:
         config = self._config
-        player = Player(latest_checkpoint(self._folder.path), self._kind)
+        player = self._player(latest_checkpoint(self._folder.path), workers)
         return workers.in_order(
             MatchWork(player, config.name, opponent, preset, size, deals, seed)
             for opponent in opponents
@@ -291,7 +309,7 @@ class Trainer:
             for size in config.sizes
         )
 
-    def _report(self, workers: Workers) -> None:
+    def _report(self, workers: WorkerSet) -> None:
         """Play the reported matches, print their table and write it."""
         config, settings = self._config, self._config.evaluation
         print(f"trained for {self._state.seconds:.0f} s; now {settings.deals} deals a match that took no part in it")

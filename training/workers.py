@@ -1,4 +1,7 @@
-"""Worker processes, one thread each; or the same work in this process.
+"""Workers: what does numbered pieces of work. Here as processes of one thread each, or in this process.
+
+`training.ray_workers` has the same on other machines. A piece says all it needs, so that it does not matter who does
+it, nor whether somebody began it before.
 
 Spawned, not forked: torch and threads do not survive a fork. Ctrl-C is for the parent: it has the workers drop what
 they do, and ends them in order.
@@ -9,17 +12,21 @@ from __future__ import annotations
 import _thread
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol, Self, TypeVar
 
 import torch
 
@@ -31,18 +38,74 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 
+#: Policies that a process keeps: those at the tables of one iteration of self-play, and all snapshots it may meet.
+_MOST_POLICIES: Final = 16
+#: Each shared value has its own, whoever shares it: policies are kept by it.
+_numbers: Final = count()
+
+
+class Shared(Protocol):
+    """Something that all workers may ask for, handed over once; itself it is only a few words that travel with work."""
+
+    def get(self) -> Any:
+        """Return it, here or in another process."""
+
+
+class WorkerSet(Protocol):
+    """Workers of either kind. They end with their `with` block."""
+
+    def share(self, value: Any) -> Shared:
+        """Hand something to all workers at once, such as the weights of an update."""
+
+    def in_order(self, works: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+        """Yield results in the order of the work, which may be endless: only a little is begun ahead."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
+        """End them."""
+
+
+class Player(Protocol):
+    """Who plays, as words that travel to another process."""
+
+    def policy(self) -> NetworkPolicy:
+        """Return its policy."""
+
+    def __hash__(self) -> int:
+        """Tell players apart, here and in every other process."""
+
+
 @dataclass(frozen=True)
-class Player:
-    """A checkpoint and the floating type to play it in, as words that travel to another process."""
+class SavedPlayer:
+    """A checkpoint on a disk that the workers see, and the floating type to play it in."""
 
     checkpoint: Path
     kind: str
 
+    def policy(self) -> NetworkPolicy:
+        """Load it."""
+        return NetworkPolicy.load(self.checkpoint, KINDS[self.kind])
 
-@lru_cache(maxsize=2)
+
+@dataclass(frozen=True)
+class SharedPlayer:
+    """A shared network and the floating type to play it in; `temperature` is in units of its output."""
+
+    network: Shared
+    kind: str
+    temperature: float | None = None
+
+    def policy(self) -> NetworkPolicy:
+        """Make it of the network as it was shared."""
+        return NetworkPolicy(self.network.get(), KINDS[self.kind], temperature=self.temperature, points_per_unit=1)
+
+
+@lru_cache(maxsize=_MOST_POLICIES)
 def network_policy(player: Player) -> NetworkPolicy:
-    """Return a player's policy, loaded once in each process."""
-    return NetworkPolicy.load(player.checkpoint, KINDS[player.kind])
+    """Return a player's policy, made once in each process."""
+    return player.policy()
 
 
 @dataclass(frozen=True)
@@ -119,6 +182,27 @@ def _interrupts_held_back() -> Iterator[None]:
         handler(*came[0])
 
 
+@dataclass(frozen=True)
+class _Here:
+    """A value that stays in this process."""
+
+    number: int
+    value: Any = field(compare=False)
+
+    def get(self) -> Any:
+        return self.value
+
+
+@dataclass(frozen=True)
+class _InFile:
+    """A value in a file, which goes when nobody here knows of it any more."""
+
+    path: Path
+
+    def get(self) -> Any:
+        return pickle.loads(self.path.read_bytes())
+
+
 class Workers:
     """A pool of worker processes; with none, work is done here when its turn comes.
 
@@ -130,9 +214,20 @@ class Workers:
         self._num_workers = num_workers
         self._pool: ProcessPoolExecutor | None = None
         if num_workers:
+            self._folder = TemporaryDirectory(prefix="chearts-", ignore_cleanup_errors=True)
             context = multiprocessing.get_context("spawn")
             stop, self._no_stop = context.Pipe(duplex=False)  # stays silent; its end is the sign to stop
             self._pool = ProcessPoolExecutor(num_workers, context, _begin_worker, (stop,))
+
+    def share(self, value: Any) -> Shared:
+        """Hand something to all workers at once; it stays while what is returned, or work that has it, does."""
+        number = next(_numbers)
+        if self._pool is None:
+            return _Here(number, value)
+        shared = _InFile(Path(self._folder.name) / str(number))
+        shared.path.write_bytes(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        weakref.finalize(shared, shared.path.unlink, missing_ok=True)
+        return shared
 
     def in_order(self, works: Iterable[Callable[[], Result]]) -> Iterator[Result]:
         """Yield results in the order of the work, which may be endless: only a little is begun ahead."""
@@ -163,3 +258,4 @@ class Workers:
                 self._no_stop.close()
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._no_stop.close()
+            self._folder.cleanup()

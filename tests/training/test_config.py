@@ -127,6 +127,8 @@ def test_knowledge_free_configuration_has_no_rule_player_anywhere():
         (["labels.tried=some"], "all or promising"),
         (["labels.mixed=1.5"], "within 0 … 1"),
         (["ppo.clip=0"], "above 0"),
+        (["ppo.pieces=0"], "at least 1"),
+        (["ppo.pieces=7", "ppo.hands=6"], "at most ppo.hands, 6"),
     ],
 )
 def test_settings_that_contradict_are_refused(overrides, message):

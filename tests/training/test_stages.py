@@ -43,12 +43,19 @@ def final_weights(folder: Path) -> torch.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("name", "counts"), [("gpu", "[300,200,200]"), ("from_rules", "[300,200,200]"), ("strong", "[300,200]")]
+    ("name", "counts"),
+    [
+        ("gpu", "[300,200,200]"),
+        ("cluster", "[300,200,200]"),
+        ("from_rules", "[300,200,200]"),
+        ("strong", "[300,200]"),
+    ],
 )
 def test_configuration_runs_in_a_shrunken_form(name, counts, tmp_path):
     """Every stage of it, the report included."""
+    pieces = ["ppo.pieces=3"] if name == "cluster" else []
     status, folder = run(
-        CONFIGS / f"{name}.yaml", tmp_path, f"labels.counts={counts}", "ppo.iterations=3", "sizes=[6,11]"
+        CONFIGS / f"{name}.yaml", tmp_path, f"labels.counts={counts}", "ppo.iterations=3", "sizes=[6,11]", *pieces
     )
     assert status == 0
     assert len(json.loads((folder / "table.json").read_text("utf-8"))) == 4

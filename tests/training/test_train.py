@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,14 @@ def test_wrong_command_line_is_answered_in_one_line(arguments, message, capsys):
     """No traceback for the user."""
     assert train.main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed: tests/libraries has what it answers")
+def test_ray_that_is_not_installed_is_said_in_one_line(tmp_path, capsys):
+    """With what installs it; no run folder is made."""
+    assert train.main(tiny(tmp_path, "--ray", "auto")) == 2
+    assert "train: --ray auto: Ray is not installed; pip install" in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()
 
 
 def test_evaluate_writes_one_object_for_each_table_size(finished, tmp_path):

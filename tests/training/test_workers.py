@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from training.workers import Workers
+from training.workers import Workers, _InFile
 
 PROGRAM = """
     import os
@@ -102,3 +103,22 @@ def test_workers_drop_what_they_do_when_their_parent_is_interrupted(tmp_path: Pa
     with pytest.raises(KeyboardInterrupt):
         interrupt()
     assert os.listdir(tmp_path) == ["begun"]
+
+
+def test_what_is_shared_stays_for_as_long_as_somebody_has_it() -> None:
+    """Workers get it whole; its file goes with the last mention of it, and all with the pool."""
+    with Workers(2) as workers:
+        shared = workers.share({"weights": list(range(1000))})
+        assert isinstance(shared, _InFile)
+        place = shared.path
+        assert list(workers.in_order([shared.get] * 5)) == [{"weights": list(range(1000))}] * 5
+        assert place.exists()
+        del shared
+        gc.collect()
+        assert not place.exists()
+        kept = workers.share("until the end")
+    assert not place.parent.exists()
+    with Workers(0) as workers:
+        value: list[int] = []
+        assert workers.share(value).get() is value
+        assert workers.share(1) != workers.share(1) != kept
