@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -36,6 +37,8 @@ class Rollout:
     seats: npt.NDArray[np.int64]  # (N,)
     rewards: npt.NDArray[np.float32]  # (B, 11) points below the table's mean; they sum to zero
     num_steps: int  # actions of all seats, forced ones and opponents' included
+    seconds: float  # that playing took
+    seconds_choosing: float  # ... of which players were asked for actions
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -56,7 +59,12 @@ def joined(parts: Sequence[Rollout]) -> Rollout:
     before = np.cumsum([0, *(len(part.rewards) for part in parts)])
     moved = [replace(part, places=part.places + first) for part, first in zip(parts, before, strict=False)]
     arrays = {name: np.concatenate([getattr(part, name) for part in moved]) for name in (*_BY_DECISION, "rewards")}
-    return Rollout(**arrays, num_steps=sum(part.num_steps for part in parts))
+    return Rollout(
+        **arrays,
+        num_steps=sum(part.num_steps for part in parts),
+        seconds=sum(part.seconds for part in parts),
+        seconds_choosing=sum(part.seconds_choosing for part in parts),
+    )
 
 
 class SelfPlayTables:
@@ -79,6 +87,7 @@ class SelfPlayTables:
         `players` (B, 11) says who plays each seat for the whole hand.
         """
         tables = self._tables
+        began, seconds_choosing = time.perf_counter(), 0.0
         tables.reset(seed=seed)
         every = np.arange(len(tables))
         rewards = np.zeros((len(tables), MAX_PLAYERS), np.float32)
@@ -94,10 +103,12 @@ class SelfPlayTables:
             for player in np.unique(who[chooses]):
                 rows = np.flatnonzero(chooses & (who == player))
                 policy = learner if player == LEARNER else opponents[player - 1]
-                actions[rows] = policy.act(tables.observations[rows], masks[rows], rng)
+                seen, allowed = tables.observations[rows], masks[rows]
+                asked = time.perf_counter()
+                actions[rows] = policy.act(seen, allowed, rng)
+                seconds_choosing += time.perf_counter() - asked
                 if player == LEARNER:
-                    hands = tables.hidden_hands()[rows]
-                    noted.append((tables.observations[rows], masks[rows], hands, actions[rows], rows, seats[rows]))
+                    noted.append((seen, allowed, tables.hidden_hands()[rows], actions[rows], rows, seats[rows]))
             tables.step(actions)
             num_steps += int(goes_on.sum())
             ends = goes_on & tables.terminations
@@ -106,7 +117,10 @@ class SelfPlayTables:
         observations, masks, hands, actions, places, of_seats = (
             np.concatenate(part) for part in zip(*noted, strict=True)
         )
-        return Rollout(observations, masks, hands, actions, places, of_seats, rewards, num_steps)
+        seconds = time.perf_counter() - began
+        return Rollout(
+            observations, masks, hands, actions, places, of_seats, rewards, num_steps, seconds, seconds_choosing
+        )
 
 
 def draw_players(

@@ -21,8 +21,8 @@ from training.labels import LABEL, Labels
 
 METRICS: Final = (
     "seconds", "round", "stage", "labels", "labels_per_second", "batches", "loss", "learning_rate", "seats", "rules",
-    "advantage", "low", "high", "decisions", "decisions_per_second", "share_playing", "foreseen", "critic_loss",
-    "ratio", "clipped", "entropy", "divergence",
+    "advantage", "low", "high", "decisions", "decisions_per_second", "share_playing", "share_choosing", "foreseen",
+    "critic_loss", "ratio", "clipped", "entropy", "divergence",
 )  # fmt: skip
 METRICS_FILE: Final = "metrics.csv"
 _CONFIG: Final = "config.yaml"

@@ -86,7 +86,7 @@ class SelfPlay:
         """Deal, play and learn once.
 
         Return what there is to tell: what `Learner.update` tells, decisions learned from so far, actions of all seats
-        a second, and which share of the time went into playing.
+        a second, and which shares of the time went into playing, and, a part of that, into choosing actions.
         """
         began = time.perf_counter()
         settings, share = self._config.ppo, self.share
@@ -106,6 +106,7 @@ class SelfPlay:
         numbers = told | {
             "decisions_per_second": rollout.num_steps / (ended - began),
             "share_playing": (played - began) / (ended - began),
+            "share_choosing": (played - began) / (ended - began) * rollout.seconds_choosing / rollout.seconds,
         }
         return {name: round(value, 4) for name, value in numbers.items()} | {"decisions": self.decisions}
 
