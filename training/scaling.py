@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -71,50 +72,51 @@ def measure(workers: WorkerSet, works: Iterator[Callable[[], Result]], num_warm:
     return Speed(results, time.perf_counter() - began, core_seconds)
 
 
-def label_works(config: Config) -> Iterator[Callable[[], Labels]]:
-    """Yield pieces of a first round of labels, without end."""
-    rules, number = rules_to_deal(config.rules(), config.labels), 0
-    while True:
-        yield LabelWork(Chunk(config.seed, 0, number, rules, config.labels), None)
-        number += 1
+def label_works(config: Config, player: SharedPlayer | None) -> Iterator[Callable[[], Labels]]:
+    """Yield pieces of a first round of labels, or with a player those of a later one, without end."""
+    rules = rules_to_deal(config.rules(), config.labels)
+    for number in count():
+        yield LabelWork(Chunk(config.seed, int(player is not None), number, rules, config.labels), player)
 
 
 def rollout_works(config: Config, workers: WorkerSet, kind: str) -> Iterator[Callable[[], Rollout]]:
     """Yield pieces of self-play by a fresh network, without end."""
     all_rules, settings = rules_to_deal(config.rules(), config.labels), config.ppo
-    count = -(-settings.hands // settings.pieces)
-    rules = tuple(all_rules[number % len(all_rules)] for number in range(count))
+    num_hands = -(-settings.hands // settings.pieces)
+    rules = tuple(all_rules[number % len(all_rules)] for number in range(num_hands))
     network = new_network(config.network, config.seed, 0)
     learner = SharedPlayer(workers.share(network), kind, 1 / settings.logit_scale)
-    num_players, number = np.array([each.num_players for each in rules]), 0
-    while True:
+    num_players = np.array([each.num_players for each in rules])
+    for number in count():
         players = draw_players(np.random.default_rng([config.seed, number]), num_players, settings, 0)
         yield RolloutWork(rules, players, learner, (), (config.seed, number))
-        number += 1
 
 
-def tell_workers(config: Config, workers: WorkerSet, count: int, seconds: float) -> tuple[Labels, Rollout]:
-    """Print what `count` workers do; return what they made."""
-    made = measure(workers, label_works(config), 4 * count, seconds)
-    labels = np.concatenate(made.results)
-    print(
-        f"{count} workers: labels: {len(labels) / made.seconds:,.0f} a second, "
-        f"{len(labels) / made.core_seconds:,.0f} in a second of a core, {labels.nbytes / len(labels):,.0f} bytes each, "
-        f"{len(labels) / len(made.results):,.0f} a piece"
-    )
-    played = measure(workers, rollout_works(config, workers, "float32"), 4 * count, seconds)
-    rollout = joined(played.results)
-    size = sum(part.nbytes for part in vars(rollout).values() if isinstance(part, np.ndarray)) / len(rollout)
-    print(
-        f"{count} workers: self-play: {rollout.num_steps / played.seconds:,.0f} actions a second, "
-        f"{rollout.num_steps / played.core_seconds:,.0f} in a second of a core, "
-        f"{len(rollout) / rollout.num_steps:.2f} of them decisions to learn from, {size:,.0f} bytes each"
-    )
+def tell_workers(config: Config, workers: WorkerSet, num_workers: int, seconds: float) -> tuple[Labels, Rollout]:
+    """Print what so many workers do; return what they made."""
     network = new_network(config.network, config.seed, 0)
     began = time.perf_counter()
     shared = [workers.share(network) for _ in range(10)]
     took = (time.perf_counter() - began) / len(shared)
-    print(f"{count} workers: weights of {len(pickle.dumps(network)) / 1e6:.1f} MB shared in {1000 * took:.1f} ms")
+    print(f"{num_workers} workers: weights of {len(pickle.dumps(network)) / 1e6:.1f} MB shared in {1000 * took:.0f} ms")
+    for what, player in (("labels", None), ("labels of a later round", SharedPlayer(shared[0], "float32"))):
+        made = measure(workers, label_works(config, player), 4 * num_workers, seconds)
+        labels = np.concatenate(made.results)
+        print(
+            f"{num_workers} workers: {what}: {len(labels) / made.seconds:,.0f} a second, "
+            f"{len(labels) / made.core_seconds:,.0f} in a second of a core, {labels.nbytes / len(labels):,.0f} bytes "
+            f"each, {len(labels) / len(made.results):,.0f} a piece",
+            flush=True,
+        )
+    played = measure(workers, rollout_works(config, workers, "float32"), 4 * num_workers, seconds)
+    rollout = joined(played.results)
+    size = sum(part.nbytes for part in vars(rollout).values() if isinstance(part, np.ndarray)) / len(rollout)
+    print(
+        f"{num_workers} workers: self-play: {rollout.num_steps / played.seconds:,.0f} actions a second, "
+        f"{rollout.num_steps / played.core_seconds:,.0f} in a second of a core, "
+        f"{len(rollout) / rollout.num_steps:.2f} of them decisions to learn from, {size:,.0f} bytes each",
+        flush=True,
+    )
     return labels, rollout
 
 
@@ -151,11 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = read_config(asked.config, asked.overrides)
         if not all(word.isdecimal() and int(word) for word in asked.workers.split(",")):
             raise ValueError(f"--workers {asked.workers} is not allowed: it must be numbers above 0, with commas")
-        for count in map(int, asked.workers.split(",")):
+        for num_workers in map(int, asked.workers.split(",")):
             if asked.ray is not None:
                 join(asked.ray)
-            with Workers(count) if asked.ray is None else RayWorkers(count) as workers:
-                labels, rollout = tell_workers(config, workers, count, asked.seconds)
+            with Workers(num_workers) if asked.ray is None else RayWorkers(num_workers) as workers:
+                labels, rollout = tell_workers(config, workers, num_workers, asked.seconds)
     except (ValueError, ConnectionError) as error:
         print(f"scaling: {error}", file=sys.stderr)
         return WRONG
