@@ -154,7 +154,7 @@ def test_wrong_command_line_is_answered_in_one_line(arguments, message, capsys):
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed: tests/libraries has what it answers")
 def test_ray_that_is_not_installed_is_said_in_one_line(tmp_path, capsys):
     """With what installs it; no run folder is made."""
-    assert train.main(tiny(tmp_path, "--ray", "auto")) == 2
+    assert train.main(tiny(tmp_path, "workers=1", "--ray", "auto")) == 2
     assert "train: --ray auto: Ray is not installed; pip install" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
 
