@@ -1,9 +1,9 @@
 """BenchMARL's IPPO: all seats by one policy, `python -m training.libraries.benchmarl_ippo`.
 
 Its own PettingZoo tasks are parallel only (https://github.com/facebookresearch/BenchMARL/issues/76), so `Hearts` hands
-it TorchRL's wrapper of the environment with turns. What works around the library: a row holds every seat, also those that
-wait, and its loss leaves none out; `OneActionWhileWaiting` gives those a mask of one action, whose probability is 1
-whatever the weights, so that nothing is learned from it. It ends after iterations: `Stop` interrupts it by the clock.
+it TorchRL's wrapper of the environment with turns. What works around the library: a row holds every seat, and its loss
+leaves none out; `OneActionWhileWaiting` gives those that wait a mask of one action, whose probability is 1 whatever the
+weights, so that nothing is learned from it. It ends after iterations: `Stop` interrupts it by the clock.
 """
 
 # ruff: noqa: T201 - printing is this command's job
@@ -169,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print("time is up")
     weights = experiment.group_policies[GROUP].state_dict()
     asked.out.mkdir(parents=True, exist_ok=True)
-    plain = {name.split(".params.")[1]: part for name, part in weights.items() if ".params." in name}
+    plain = {name: weights[f"module.0.mlp.params.{name}"] for name in net().state_dict()}
     torch.save(plain, asked.out / "actor.pt")
     print(f"checkpoint: {asked.out / 'actor.pt'}")
 
