@@ -111,7 +111,8 @@ def test_tables_pay_the_learner_its_score(name, num_players, engine):
     module, rng = example(name), np.random.default_rng(1)
     tables = module.Tables(8, num_players=num_players, **({"reward": "relative"} if name == "sb3_maskable_ppo" else {}))
     tables.reset()
-    running, ended = np.zeros(8), []
+    running = np.zeros(8)
+    ended: list[float] = []
     while len(ended) < 40:
         if name == "sb3_maskable_ppo":
             actions = drawn(np.stack(tables.env_method("action_masks")), rng)
