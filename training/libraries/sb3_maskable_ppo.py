@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -113,6 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
     env = VecMonitor(Tables(64, num_players=asked.seats, opponents=asked.opponents, reward="relative"))
     model = MaskablePPO(
         "MlpPolicy", env, n_steps=128, batch_size=2048, n_epochs=2, gamma=1.0, ent_coef=0.01, device="cpu",

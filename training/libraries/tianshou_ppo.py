@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
     torch.manual_seed(asked.seed)
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
 
     def make() -> MaskInObservation:
         return MaskInObservation(SingleSeatEnv(num_players=asked.seats, opponents=asked.opponents, reward="relative"))

@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
     torch.manual_seed(asked.seed)
-    torch.set_num_threads(1)  # its many small steps lose more to threads than they gain
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
     env = new_env(asked.seats, asked.seed)
     net = Net()
     keys: Any = [(GROUP, "observation", "observation"), (GROUP, "action_mask")]
