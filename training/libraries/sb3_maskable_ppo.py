@@ -78,14 +78,18 @@ class Tables(VecEnv):
 
 
 class Stop(BaseCallback):
-    """Ends training after some seconds."""
+    """Ends training after some seconds, with an update: what is played after the last one is never learned from."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self._end = time.perf_counter() + seconds
+        self._is_over = False
+
+    def _on_rollout_start(self) -> None:
+        self._is_over = self.num_timesteps > 0 and time.perf_counter() >= self._end
 
     def _on_step(self) -> bool:
-        return time.perf_counter() < self._end
+        return not self._is_over
 
 
 class Policy:
