@@ -84,6 +84,7 @@ ALLOWED_IN_FUNCTIONS = {
 # Each file of `training.libraries` is an example for one library, and imports it.
 OF_LIBRARIES = {
     *("ray", "tianshou", "tensordict", "torchrl", "sb3_contrib", "stable_baselines3", "pyspiel", "open_spiel"),
+    *("agilerl", "benchmarl", "pufferlib"),
 }
 
 MOST_LINES = 400

@@ -1,1 +1,1 @@
-"""Tests that need other libraries; `make test-libraries` builds their environment and runs them."""
+"""Tests that need other libraries; `make test-libraries` builds their environments and runs them."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import warnings
-from typing import Any
 
 import numpy as np
 import pytest
 
-from chearts_env import Rules, SingleSeatEnv
-from chearts_env.aec import GuardedEnv
+from chearts_env import Rules
 from chearts_env.arena import play_match
 from chearts_env.policy import RandomLegal
-from chearts_env.seat_tables import SeatTables
+from tests.libraries.environments import ENVIRONMENTS, examples_here
 
 SIZES = (6, 8, 11)
-EXAMPLES = ("cleanrl_ppo", "sb3_maskable_ppo", "tianshou_ppo", "torchrl_ppo", "rllib_ppo")
 pytestmark = [
     pytest.mark.train,
     pytest.mark.slow,
@@ -24,38 +20,30 @@ pytestmark = [
 ]
 
 
-def refuse(*details: Any) -> None:
-    """Stand in for what an illegal action leads to."""
-    raise AssertionError("an illegal action reached the engine")
+def test_this_environment_has_examples():
+    """So that a name that is wrong does not leave all out in silence."""
+    assert examples_here()
 
 
 @pytest.mark.parametrize("num_players", SIZES)
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_example_trains_legally_and_its_checkpoint_plays(name, num_players, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", [name for environment in ENVIRONMENTS for name in environment.examples])
+def test_example_trains_legally_and_its_checkpoint_plays(name, num_players, tmp_path, monkeypatch, engine):
     """Half a minute or less each; the policy is asked at every size, and about what it may do."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(GuardedEnv, "_end_by_illegal_move", refuse)
-    monkeypatch.setattr(SeatTables, "_end_illegal", refuse)
     example = importlib.import_module(f"training.libraries.{name}")
-    example.main(["--seconds", "5", "--seats", str(num_players)])
+    example.main(["--seconds", "3", "--seats", str(num_players)])
+    assert engine.decisions > 100
+    assert engine.illegal == 0
     match = play_match(example.latest(), RandomLegal(), Rules(num_players), 4, seed=1)
     assert match.decisions > 0
     assert np.isfinite(match.advantage)
 
 
-@pytest.mark.parametrize("name", ["cleanrl_ppo"])
+@pytest.mark.parametrize("name", ["cleanrl_ppo", "agilerl_ppo"])
 def test_example_gains_on_random_play(name, tmp_path, monkeypatch):
-    """A minute of self-play saves points among random players, its interval above zero."""
+    """Some self-play saves points among random players, its interval above zero."""
     monkeypatch.chdir(tmp_path)
     example = importlib.import_module(f"training.libraries.{name}")
-    example.main(["--seconds", "60"])
+    example.main(["--seconds", "40"])
     match = play_match(example.latest(), RandomLegal(), Rules(6), 100, seed=1)
     assert match.interval95[0] > 0
-
-
-def test_sb3s_own_check_passes_without_a_warning():
-    """Warnings are errors here."""
-    checker = importlib.import_module("stable_baselines3.common.env_checker")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        checker.check_env(SingleSeatEnv(num_players=7))

@@ -22,6 +22,7 @@ from chearts_env import Game, Rules
 from chearts_env.cards import face_to_text
 from chearts_env.game import action_to_text
 from chearts_env.observation import OBSERVATION_SIZE
+from chearts_env.policy import loaded_policy
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
 
 NAME = "python_cancellation_hearts"
@@ -162,14 +163,16 @@ pyspiel.register_game(_TYPE, CancellationHeartsGame)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Have information-set MCTS play hands among random players, and say what it saves."""
+    """Have information-set MCTS play hands among other players, and say what it saves."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seats", type=int, default=6)
     parser.add_argument("--simulations", type=int, default=30)
+    parser.add_argument("--opponents", default="chearts_env.policy:RandomLegal")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
-    rng = np.random.RandomState(asked.seed)
+    rng, draws = np.random.RandomState(asked.seed), np.random.default_rng(asked.seed)
+    others = loaded_policy(asked.opponents)
     game = pyspiel.load_game(f"{NAME}(players={asked.seats})")
     evaluator = mcts.RandomRolloutEvaluator(1, rng)
     bot = ismcts.ISMCTSBot(
@@ -187,9 +190,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             elif state.current_player() == 0:
                 state.apply_action(bot.step(state))
             else:
-                state.apply_action(rng.choice(state.legal_actions()))
+                seen = state.game.observation(state.current_player())[None]
+                state.apply_action(int(others.act(seen, state.game.action_mask()[None], draws)[0]))
         saved.append(state.returns()[0])
-        print(f"{len(saved)} hands, points below the mean: {np.mean(saved):+.2f}", flush=True)
+        error = np.std(saved, ddof=1) / len(saved) ** 0.5 if len(saved) > 1 else np.inf
+        print(f"{len(saved)} hands, points below the mean: {np.mean(saved):+.2f} ± {1.96 * error:.2f}", flush=True)
 
 
 if __name__ == "__main__":

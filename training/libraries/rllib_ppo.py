@@ -83,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
-    ray.init(num_cpus=max(1, asked.runners + 1), include_dashboard=False, log_to_driver=False)
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
+    ray.init("local", num_cpus=max(1, asked.runners + 1), include_dashboard=False, log_to_driver=False)
     register_env("cancellation_hearts", make)
     module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [256, 256]})
     config = (

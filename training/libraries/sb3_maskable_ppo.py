@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -77,14 +78,18 @@ class Tables(VecEnv):
 
 
 class Stop(BaseCallback):
-    """Ends training after some seconds."""
+    """Ends training after some seconds, with an update: what is played after the last one is never learned from."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self._end = time.perf_counter() + seconds
+        self._is_over = False
+
+    def _on_rollout_start(self) -> None:
+        self._is_over = self.num_timesteps > 0 and time.perf_counter() >= self._end
 
     def _on_step(self) -> bool:
-        return time.perf_counter() < self._end
+        return not self._is_over
 
 
 class Policy:
@@ -113,6 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
     env = VecMonitor(Tables(64, num_players=asked.seats, opponents=asked.opponents, reward="relative"))
     model = MaskablePPO(
         "MlpPolicy", env, n_steps=128, batch_size=2048, n_epochs=2, gamma=1.0, ent_coef=0.01, device="cpu",

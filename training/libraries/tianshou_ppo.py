@@ -1,7 +1,7 @@
 """Tianshou's PPO with a masked actor: one seat learns among `careful`, `python -m training.libraries.tianshou_ppo`.
 
 What works around the library: only its Q-learning looks at `obs.mask`, an actor of its own has to mask its logits
-(https://github.com/thu-ml/tianshou/issues/1244). A dictionary of observations reaches the networks as a `Batch`.
+(https://github.com/thu-ml/tianshou/issues/334). A dictionary of observations reaches the networks as a `Batch`.
 """
 
 # ruff: noqa: T201 - printing is this command's job
@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
     torch.manual_seed(asked.seed)
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
 
     def make() -> MaskInObservation:
         return MaskInObservation(SingleSeatEnv(num_players=asked.seats, opponents=asked.opponents, reward="relative"))

@@ -78,6 +78,14 @@ def latest() -> Policy:
     return Policy(PLACE / "agent.pt")
 
 
+def new_env(seats: int, seed: int) -> PettingZooWrapper:
+    """Return the environment as TorchRL steps it, all seats in one group."""
+    raw = cancellation_hearts_v0.env(num_players=seats, episode="hand", reward="relative")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*tested using version")
+        return PettingZooWrapper(env=raw, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP, seed=seed)
+
+
 def update(net: Net, optimizer: torch.optim.Optimizer, hands: list[Any]) -> None:
     """Learn from whole hands: a seat's return is what it was paid at the end; only rows in which it acted count."""
     vectors = torch.cat([hand[GROUP, "observation", "observation"] for hand in hands])
@@ -112,10 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
     torch.manual_seed(asked.seed)
-    raw = cancellation_hearts_v0.env(num_players=asked.seats, episode="hand", reward="relative")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*tested using version")
-        env = PettingZooWrapper(env=raw, use_mask=True, group_map=MarlGroupMapType.ALL_IN_ONE_GROUP, seed=asked.seed)
+    torch.set_num_threads(1)  # small networks lose more to threads than they gain
+    env = new_env(asked.seats, asked.seed)
     net = Net()
     keys: Any = [(GROUP, "observation", "observation"), (GROUP, "action_mask")]
     outs: Any = [(GROUP, "action"), (GROUP, "log_prob"), (GROUP, "value")]
