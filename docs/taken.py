@@ -30,6 +30,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 PAGES: Final = {
     "chearts_env/RULES.md": "/rules.md",
     "chearts_env/cancellation_hearts_v0.py": "/specification.md",
+    "training/BEYOND_ONE_MACHINE.md": "/beyond.md",
     "baselines/pretrained/README.md": "/results.md#the-network-that-comes-with-the-project",
 }
 _COMMENT: Final = re.compile(r"^<!-- from (?P<place>[\w./:]+?)(?:: (?P<section>.+?))? -->$")

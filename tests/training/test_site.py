@@ -171,7 +171,7 @@ def test_every_page_is_found_from_the_first(site):
 
 def test_site_has_the_texts_it_takes(site):
     """Rows of README.md's tables, every clause, every field of the observation, every option, the changelog."""
-    results = page_of(site / "results.html").text
+    results = page_of(site / "results.html").text + page_of(site / "libraries.html").text
     rows = re.findall(r"^\| (.*[±…].*) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
     shown = [" ".join(row.replace("`", "").replace("|", " ").split()) for row in rows]
     assert len(shown) > 15
