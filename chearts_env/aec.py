@@ -23,7 +23,7 @@ from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
 from chearts_env.game import Episode, Game, IllegalActionError, checked_episode, checked_rules
 from chearts_env.observation import OBSERVATION, bounds, decode, encode
 from chearts_env.render.picture import table_as_picture
-from chearts_env.render.text import table_as_text
+from chearts_env.render.text import for_terminal, table_as_text
 from chearts_env.render.window import Window
 from chearts_env.rules import Rules
 from chearts_env.table import MASK, NUM_ACTIONS
@@ -228,7 +228,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
         hands = [game.hand((seat + place) % n) for place in range(n)] if view == "all" else None
         knowledge = decode(game.observation(seat))
         if self.render_mode == "ansi":
-            return table_as_text(knowledge, seat, hands)
+            return for_terminal(table_as_text(knowledge, seat, hands))
         picture = table_as_picture(knowledge, seat, hands)
         if self.render_mode == "rgb_array":
             return picture

@@ -29,7 +29,8 @@ def save_film(record: HandRecord, path: Path | str, view: int | None = None, fra
     """Write a hand as an animated GIF, a frame for each position, and return their number.
 
     `view` is the seat whose knowledge is drawn; None shows all cards, the mover's in front. Raises RecordError for a
-    hand that the rules do not allow, and ValueError for a view that is no seat and a speed not within 0.01 … 50.
+    hand that the rules do not allow, and ValueError for a view that is no seat, a speed not within 0.01 … 50, and a
+    name that does not end in .gif.
     """
     n = record.rules.num_players
     if view is not None and (isinstance(view, bool) or not isinstance(view, int) or not 0 <= view < n):
@@ -37,6 +38,8 @@ def save_film(record: HandRecord, path: Path | str, view: int | None = None, fra
     if not 0.01 <= frames_per_second <= 50:
         raise ValueError(f"frames_per_second={frames_per_second!r} is not allowed: it must be within 0.01 … 50")
     target = Path(path)
+    if target.suffix.lower() != ".gif":
+        raise ValueError(f"{target} is not allowed: a film is a GIF, and its name ends in .gif")
     frames = list(_frames(record, view))
     milliseconds = round(1000 / frames_per_second)
     with written_beside(target) as beside:

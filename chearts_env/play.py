@@ -117,7 +117,7 @@ def app_of(table: PlayTable, delay: float) -> Any:
             }
             whose = "your turn" if table.is_persons_turn else "wait"
             hearts = "broken" if knows.hearts_broken else "not broken"
-            hand = f"Hand {len(table.game.score_sheet) + 1}"
+            hand = f"Hand {len(table.game.score_sheet) + (not table.game.is_over)}"
             self.query_one("#status", Static).update(f"{hand}: {words[knows.phase]}; hearts {hearts}; {whose}")
             self.query_one("#seats", Static).update(self.seats())
             self.query_one("#trick", Static).update(self.trick(knows))

@@ -61,6 +61,10 @@ class HandRecord:
                 raise RecordError(f"decision {number}: the hand is over after {number} decisions")
             if game.mover != seat:
                 raise RecordError(f"decision {number}: seat {seat} acts, and it is seat {game.mover}'s turn")
+            values = self.values[number] if self.values else None
+            if values and not set(values) <= set(game.legal_actions()):
+                wrong = action_to_text(min(set(values) - set(game.legal_actions())))
+                raise RecordError(f"decision {number}: {wrong} has a value and is not allowed")
             yield game, number, action
             try:
                 game.step(action)

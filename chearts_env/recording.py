@@ -68,7 +68,7 @@ class GameRecorder:
     def after(self, game: Game, seat: int, action: int, values: Values | None = None) -> None:
         """Note the action that a seat has taken since `before`."""
         self._moves.append((seat, action))
-        self._values.append(values)
+        self._values.append(None if values is None else dict(values))
         sheet = game.score_sheet
         if len(sheet) == self._num_scored:
             return
@@ -85,9 +85,10 @@ class GameRecorder:
 
 
 def _is_fresh(game: Game) -> bool:
-    """Say whether a hand has just been dealt."""
+    """Say whether a hand has just been dealt; after the pass (R8) all seats hold as many cards again."""
     held = sum(int(game.hand(seat).sum()) for seat in range(game.num_players))
-    return not game.is_over and held == game.num_players * game.rules.hand_size
+    is_before_play = game.phase == "pass" or not game.pass_offset
+    return not game.is_over and is_before_play and held == game.num_players * game.rules.hand_size
 
 
 def _deal_of(game: Game, seed: int | None) -> dict[str, Any]:
@@ -162,7 +163,7 @@ class TablesRecorder:
         self._players = players
         self._values_by = values_by
         self._tables: VectorTables | None = None
-        self._dealt: tuple[int, int] | None = None
+        self._dealt: int | None = None
         self._steps: list[_Step] = []
         self._first = 0  # number of the step that stands first in the list
 
@@ -170,9 +171,8 @@ class TablesRecorder:
         self, tables: VectorTables, actions: npt.NDArray[Any], playing: npt.NDArray[np.bool_] | None = None
     ) -> None:
         """See the tables before `actions`, (B,), are taken; rows that `playing`, (B,), leaves out do not count."""
-        dealt = (tables._seed, tables._num_resets)
-        if tables is not self._tables or dealt != self._dealt:  # other tables, or all of them dealt anew
-            self._tables, self._dealt = tables, dealt
+        if tables is not self._tables or tables._num_deals != self._dealt:  # other tables, or all of them dealt anew
+            self._tables, self._dealt = tables, tables._num_deals
             self._steps, self._first = [], 0
             self._deals = [_deal_at(tables, row, None) for row in range(len(tables))]
             self._begun = np.zeros(len(tables), np.int64)

@@ -28,7 +28,7 @@ from chearts_env.game import Episode, checked_rules
 from chearts_env.observation import decode
 from chearts_env.policy import Policy, RandomLegal, loaded_policy
 from chearts_env.render.picture import table_as_picture
-from chearts_env.render.text import table_as_text
+from chearts_env.render.text import for_terminal, table_as_text
 from chearts_env.rules import Rules
 from chearts_env.seat_tables import SeatTables
 from chearts_env.table import NUM_ACTIONS
@@ -151,7 +151,7 @@ class SingleSeatEnv(gymnasium.Env[npt.NDArray[Any], Any]):
             raise RuntimeError("render() needs an episode: call reset() first")
         knowledge = decode(self._tables.observations[0])
         if self.render_mode == "ansi":
-            return table_as_text(knowledge, self.seat)
+            return for_terminal(table_as_text(knowledge, self.seat))
         return table_as_picture(knowledge, self.seat)
 
     def _observation(self) -> npt.NDArray[Any]:

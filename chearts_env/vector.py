@@ -108,7 +108,7 @@ class VectorTables:
             new_tables(all_rules, checked_episode(episode)), all_rules, reward, num_threads, observations, action_masks
         )
         self._seed = checked_seed(seed)
-        self._num_resets = 0
+        self._num_resets, self._num_deals = 0, 0
         self._begin()
 
     @classmethod
@@ -130,7 +130,7 @@ class VectorTables:
         tables = cls.__new__(cls)
         records = np.concatenate([game._tables for game in games])
         tables._init(records, [game.rules for game in games], reward, num_threads, observations, action_masks)
-        tables._seed, tables._num_resets = 0, 0
+        tables._seed, tables._num_resets, tables._num_deals = 0, 0, 0
         tables.seeds[:] = records["hidden"]["seed"]
         tables._show()
         return tables
@@ -190,6 +190,7 @@ class VectorTables:
         self._begin()
 
     def _begin(self) -> None:
+        self._num_deals += 1
         # The key keeps what follows from one seed apart from what another seed gives.
         key = (self._num_resets,) if self._num_resets else ()
         self.seeds[:] = np.random.SeedSequence(self._seed, spawn_key=key).generate_state(len(self), np.uint64)
@@ -268,7 +269,7 @@ class VectorTables:
             rules = [distinct[number] for number in header["rules_of_tables"]]
             records = read_array(parts[0], TABLE, (len(rules),))
             tables._init(records, rules, header["reward"], num_threads, None, None)
-            tables._seed, tables._num_resets = header["seed"], header["num_resets"]
+            tables._seed, tables._num_resets, tables._num_deals = header["seed"], header["num_resets"], 0
             for result, part in zip(tables._results(), parts[1:], strict=True):
                 result[:] = read_array(part, result.dtype, result.shape)
         tables._show()

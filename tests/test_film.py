@@ -56,3 +56,11 @@ def test_film_of_a_seat_does_not_show_what_others_hold(tmp_path):
         with Image.open(tmp_path / "film.gif") as image:
             frames.append(np.asarray(image.convert("RGB")))
     assert (frames[0] != frames[1]).any()
+
+
+def test_name_that_is_no_gifs_is_refused(tmp_path):
+    """Before anything is drawn."""
+    (record,) = played(Rules(6), 1)
+    with pytest.raises(ValueError, match=r"hand\.mp4 is not allowed: a film is a GIF"):
+        save_film(record, tmp_path / "hand.mp4")
+    assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from chearts_env import Game, Rules, VectorTables, cancellation_hearts_v0
 from chearts_env.arena import play_match
 from chearts_env.policy import RandomLegal
-from chearts_env.record import HandRecord, RecordWriter, read_records, schema, verify
+from chearts_env.record import HandRecord, RecordError, RecordWriter, read_records, schema, verify
 from chearts_env.recording import GameRecorder, RecordedEnv, TablesRecorder
 from tests.sizes import SIZES, fewer, moon_history, random_rules
 
@@ -237,3 +238,54 @@ def test_illegal_move_in_the_environment_leaves_the_hand_out():
     while env.agents:
         env.step(None)
     assert not records
+
+
+@pytest.mark.parametrize("num_players", [6, 11])
+def test_recorder_begun_at_any_step_leaves_the_hand_out(num_players):
+    """After the pass as well, when all seats hold as many cards as were dealt."""
+    game = Game(Rules(num_players), 5, episode="hand")
+    num_passes = 3 * num_players
+    for begun in (1, num_passes - 1, num_passes, num_passes + 1):
+        records: list[HandRecord] = []
+        copy = Game.from_bytes(game.to_bytes())
+        for _ in range(begun):
+            copy.step(copy.legal_actions()[0])
+        recorder = GameRecorder(records.append)
+        while not copy.is_over:
+            recorder.step(copy, copy.legal_actions()[0])
+        assert not records, begun
+
+
+def test_tables_dealt_anew_from_the_same_seed_are_other_hands():
+    """`reset(seed=s)` again and again, as before every evaluation."""
+    records: list[HandRecord] = []
+    tables = VectorTables(Rules(6), 2, seed=0, episode="hand")
+    recorder, rng = TablesRecorder(records.append), np.random.default_rng(1)
+    for num_steps in (30, 140):
+        tables.reset(seed=0)
+        for _ in range(num_steps):
+            actions = RandomLegal().act(tables.observations, tables.action_masks, rng)
+            recorder.before_step(tables, actions)
+            tables.step(actions)
+            recorder.after_step(tables)
+    assert len(records) == 2
+    for record in records:
+        assert list(record.replay())
+
+
+def test_values_are_those_of_their_decision_and_of_allowed_actions():
+    """A dictionary that is filled anew for every decision; values of cards that may not be played are found."""
+    records: list[HandRecord] = []
+    values: dict[int, float] = {}
+    game, recorder = Game(Rules(6), 2, episode="hand"), GameRecorder(records.append)
+    while not game.is_over:
+        values.clear()
+        values.update({int(action): float(action) for action in game.legal_actions()})
+        recorder.step(game, game.legal_actions()[0], values)
+    (record,) = records
+    assert record.values is not None
+    for game, number, _ in record.replay():
+        assert set(record.values[number] or ()) == set(game.legal_actions())
+    shifted = replace(record, values=(*record.values[1:], record.values[0]))
+    with pytest.raises(RecordError, match=r"decision \d+: .* has a value and is not allowed"):
+        list(shifted.replay())

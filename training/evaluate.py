@@ -206,7 +206,7 @@ def _play(
         play_with_bar(run, asked.workers, told.brief_of)
     except KeyboardInterrupt:
         is_interrupted = True
-    except IllegalActionError as error:
+    except (IllegalActionError, ConnectionError) as error:
         return refuse(error)
     rows = [told.row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
     if is_interrupted:

@@ -71,7 +71,7 @@ def join(address: str) -> None:
         raise ValueError(f"--ray {address}: Ray is not installed; pip install 'chearts-env[ray]' brings it") from None
     quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     if address == "local":
-        ray.init(include_dashboard=False, **quiet)
+        ray.init("local", include_dashboard=False, **quiet)
         return
     if address != "auto":
         host, _, port = address.rpartition(":")

@@ -19,6 +19,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -38,6 +39,9 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 
+_SPAWN: Final = multiprocessing.get_context("spawn")
+#: So often in a row may a process die before a result comes.
+_MOST_LOST: Final = 5
 #: Policies that a process keeps: those at the tables of one iteration of self-play, and all snapshots it may meet.
 _MOST_POLICIES: Final = 16
 #: Each shared value has its own, whoever shares it: policies are kept by it.
@@ -58,7 +62,11 @@ class WorkerSet(Protocol):
         """Hand something to all workers at once, such as the weights of an update."""
 
     def in_order(self, works: Iterable[Callable[[], Result]]) -> Iterator[Result]:
-        """Yield results in the order of the work, which may be endless: only a little is begun ahead."""
+        """Yield results in the order of the work, which may be endless: only a little is begun ahead.
+
+        Processes that die are replaced, and what they took with them is done again. Raises ConnectionError if that does
+        not help.
+        """
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -215,9 +223,9 @@ class Workers:
         self._pool: ProcessPoolExecutor | None = None
         if num_workers:
             self._folder = TemporaryDirectory(prefix="chearts-", ignore_cleanup_errors=True)
-            context = multiprocessing.get_context("spawn")
-            stop, self._no_stop = context.Pipe(duplex=False)  # stays silent; its end is the sign to stop
-            self._pool = ProcessPoolExecutor(num_workers, context, _begin_worker, (stop,))
+            context = _SPAWN
+            self._stop, self._no_stop = context.Pipe(duplex=False)  # stays silent; its end is the sign to stop
+            self._pool = self._new_pool()
 
     def share(self, value: Any) -> Shared:
         """Hand something to all workers at once; it stays while what is returned, or work that has it, does."""
@@ -234,18 +242,47 @@ class Workers:
         if self._pool is None:
             yield from (work() for work in works)
             return
-        ahead: deque[Future[Any]] = deque()
+        ahead: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         try:
             for work in works:
-                with _interrupts_held_back():
-                    ahead.append(self._pool.submit(_do, work))
+                ahead.append((work, self._begun(work)))
                 if len(ahead) > 2 * self._num_workers:
-                    yield ahead.popleft().result()
+                    yield self._first_of(ahead)
             while ahead:
-                yield ahead.popleft().result()
+                yield self._first_of(ahead)
         finally:
-            for future in ahead:
+            for _, future in ahead:
                 future.cancel()
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(self._num_workers, _SPAWN, _begin_worker, (self._stop,))
+
+    def _begun(self, work: Callable[[], Any]) -> Future[Any]:
+        assert self._pool is not None
+        try:
+            with _interrupts_held_back():
+                return self._pool.submit(_do, work)
+        except BrokenProcessPool as error:  # to be found by `_first_of`, as that of work begun before
+            lost: Future[Any] = Future()
+            lost.set_exception(error)
+            return lost
+
+    def _first_of(self, ahead: deque[tuple[Callable[[], Any], Future[Any]]]) -> Any:
+        """Return the first result and take it off; a pool of which a process has died is of no more use."""
+        for _ in range(_MOST_LOST):
+            try:
+                result = ahead[0][1].result()
+            except BrokenProcessPool:
+                assert self._pool is not None
+                self._pool.shutdown(wait=True, cancel_futures=True)
+                self._pool = self._new_pool()
+                for place, (work, future) in enumerate(ahead):
+                    if future.cancelled() or not future.done() or isinstance(future.exception(), BrokenProcessPool):
+                        ahead[place] = (work, self._begun(work))
+                continue
+            ahead.popleft()
+            return result
+        raise ConnectionError(f"worker processes have died {_MOST_LOST} times in a row; is there memory enough?")
 
     def __enter__(self) -> Self:
         """Begin."""

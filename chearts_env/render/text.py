@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
+import sys
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from chearts_env.cards import SUIT_LETTERS, counts_to_text, face_to_text, faces_of_counts, faces_to_text
 from chearts_env.observation import Knowledge
+
+_CARD: Final = re.compile(r"(\()?\b[2-9TJQKA]([CDSH])\b(?(1)\))")
+#: As in the pictures: a pack of four colours.
+_STYLES: Final = {"C": "32", "D": "94", "S": "1", "H": "91"}
+_STRUCK: Final = ";2;9"
 
 
 def table_as_text(knowledge: Knowledge, viewer: int, hands: Sequence[npt.NDArray[np.int8]] | None = None) -> str:
@@ -41,6 +50,17 @@ def table_as_text(knowledge: Knowledge, viewer: int, hands: Sequence[npt.NDArray
         giver = number_of[-knowledge.pass_offset % knowledge.num_players]
         lines.append(f"Got    {counts_to_text(knowledge.received)} from P{giver}")
     return "\n".join(lines)
+
+
+def for_terminal(text: str) -> str:
+    """Return a table's text in colour where standard output is a terminal that has it (`NO_COLOR` is unset)."""
+    has_colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return coloured(text) if has_colour else text
+
+
+def coloured(text: str) -> str:
+    """Return a table's text with each card in the colour of its suit, and cancelled cards struck through."""
+    return _CARD.sub(lambda card: f"\x1b[{_STYLES[card[2]]}{_STRUCK if card[1] else ''}m{card[0]}\x1b[0m", text)
 
 
 def heading(knowledge: Knowledge, number_of: list[int]) -> str:

@@ -76,6 +76,38 @@ def test_results_come_in_the_order_of_the_work() -> None:
 
 
 @dataclass(frozen=True)
+class Deadly:
+    """Kills its process the first time, or every time; says its number otherwise."""
+
+    number: int
+    folder: Path
+    is_always: bool = False
+
+    def __call__(self) -> int:
+        mark = self.folder / str(self.number)
+        if self.number % 5 == 2 and (self.is_always or not mark.exists()):
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.number
+
+
+@pytest.mark.slow
+def test_work_that_died_with_its_process_is_done_again(tmp_path: Path) -> None:
+    """Once in the results, in its place."""
+    with Workers(2) as workers:
+        assert list(workers.in_order(Deadly(number, tmp_path) for number in range(9))) == list(range(9))
+        assert list(workers.in_order([os.getpid]))  # the new processes serve what follows
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "7"]
+
+
+@pytest.mark.slow
+def test_work_that_kills_every_process_ends_the_run_in_a_line(tmp_path: Path) -> None:
+    """Not in a traceback of the pool's, and not never."""
+    with Workers(1) as workers, pytest.raises(ConnectionError, match="worker processes have died 5 times in a row"):
+        list(workers.in_order(Deadly(number, tmp_path, is_always=True) for number in range(4)))
+
+
+@dataclass(frozen=True)
 class Long:
     """Work for a minute, in many small steps as a match is."""
 
