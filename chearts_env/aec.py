@@ -22,6 +22,7 @@ from chearts_env.deal import checked_seed
 from chearts_env.engine import GOES_ON, HAND_SCORED, write_mask
 from chearts_env.game import Episode, Game, IllegalActionError, checked_episode, checked_rules
 from chearts_env.observation import OBSERVATION, bounds, decode, encode
+from chearts_env.render.everything import everything_of
 from chearts_env.render.picture import table_as_picture
 from chearts_env.render.text import for_terminal, table_as_text
 from chearts_env.render.window import Window
@@ -224,9 +225,7 @@ class CancellationHeartsEnv(AECEnv[str, dict[str, npt.NDArray[Any]], Any]):
             return None
         game, view = self.game, self.render_view
         seat = view if isinstance(view, int) else self._seat_of[self.agent_selection]
-        n = self.rules.num_players
-        hands = [game.hand((seat + place) % n) for place in range(n)] if view == "all" else None
-        knowledge = decode(game.observation(seat))
+        knowledge, hands = everything_of(game, seat) if view == "all" else (decode(game.observation(seat)), None)
         if self.render_mode == "ansi":
             return for_terminal(table_as_text(knowledge, seat, hands))
         picture = table_as_picture(knowledge, seat, hands)

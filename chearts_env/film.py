@@ -17,6 +17,7 @@ from chearts_env.observation import decode
 from chearts_env.record import read_records
 from chearts_env.record_format import HandRecord, RecordError
 from chearts_env.render.cards import pillow
+from chearts_env.render.everything import everything_of
 from chearts_env.render.picture import table_as_picture
 from chearts_env.whole_files import written_beside
 
@@ -63,10 +64,8 @@ def _frames(record: HandRecord, view: int | None) -> Iterator[Any]:
 
 
 def _frame(game: Game, seat: int, shows_all: bool, hands_left: int | None) -> Any:
-    n = game.num_players
-    hands = [game.hand((seat + place) % n) for place in range(n)] if shows_all else None
-    knowledge = replace(decode(game.observation(seat)), hands_left=hands_left)
-    image = pillow().Image.fromarray(table_as_picture(knowledge, seat, hands))
+    knowledge, hands = everything_of(game, seat) if shows_all else (decode(game.observation(seat)), None)
+    image = pillow().Image.fromarray(table_as_picture(replace(knowledge, hands_left=hands_left), seat, hands))
     size = (_WIDTH, round(image.height * _WIDTH / image.width))
     return image.resize(size, pillow().Image.Resampling.LANCZOS).quantize(_COLOURS)
 

@@ -146,15 +146,17 @@ def loaded_policy(name: str) -> Policy:
     """Return the policy that `module:attribute`, or an installed short name, stands for; ValueError if there is none.
 
     The attribute is a policy, or something that returns one when called without arguments, such as its class. Short
-    names are entry points of the group `chearts_env.policies`, which any package may add.
+    names are entry points of the group `chearts_env.policies`, which any package may add; `search:32` calls what
+    `search` stands for with that number.
     """
-    if ":" not in name:
-        short = {point.name: point.value for point in entry_points(group=POLICY_GROUP)}
-        if name not in short:
+    short = {point.name: point.value for point in entry_points(group=POLICY_GROUP)}
+    module_name, colon, attribute = name.partition(":")
+    numbers = [int(attribute)] if module_name in short and attribute.isdecimal() else []
+    if not colon or numbers:
+        if module_name not in short:
             known = ", ".join(sorted(short)) or "none"
             raise ValueError(f"unknown policy {name!r}: installed names are {known}; or give module:attribute")
-        name = short[name]
-    module_name, _, attribute = name.partition(":")
+        module_name, _, attribute = short[module_name].partition(":")
     try:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
@@ -162,8 +164,8 @@ def loaded_policy(name: str) -> Policy:
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"policy {name!r} cannot be loaded: {error}") from error
     try:
-        policy = found() if isinstance(found, type) or not hasattr(found, "act") else found
-    except (ImportError, TypeError) as error:
+        policy = found(*numbers) if numbers or isinstance(found, type) or not hasattr(found, "act") else found
+    except (ImportError, TypeError, ValueError) as error:
         raise ValueError(f"policy {name!r} cannot be made: {error}") from error
     if not callable(getattr(policy, "act", None)):
         raise ValueError(f"policy {name!r} has no method act(observations, action_masks, rng)")

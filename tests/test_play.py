@@ -114,8 +114,12 @@ def test_what_cannot_be_is_said_in_a_line(capsys, tmp_path):
 
 
 def test_short_names_are_those_that_packages_announce():
-    """`random_legal` is the library's own."""
+    """`random_legal` is the library's own; a number behind a name is handed to what it stands for."""
     assert isinstance(loaded_policy("random_legal"), RandomLegal)
+    with pytest.raises(ValueError, match=r"'random_legal:3' cannot be made: .*takes"):
+        loaded_policy("random_legal:3")
+    with pytest.raises(ValueError, match="'nobody:3' cannot be loaded"):
+        loaded_policy("nobody:3")
 
 
 # The terminal

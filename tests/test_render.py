@@ -14,11 +14,13 @@ import numpy.typing as npt
 import pytest
 
 from chearts_env import Game, Rules, SingleSeatEnv, cancellation_hearts_v0
+from chearts_env.cards import counts_to_text
 from chearts_env.observation import decode
 from tests.sizes import SIZES, moon_history
 
 pytest.importorskip("PIL", reason="Pillow, of the extra `render`, is not installed")
 pytest.importorskip("pygame", reason="pygame, of the extra `render`, is not installed")
+from chearts_env.render.everything import everything_of
 from chearts_env.render.picture import HEIGHT, WIDTH, table_as_picture
 
 pytestmark = pytest.mark.slow
@@ -36,9 +38,8 @@ def game_at(num_players: int, num_steps: int, **options: Any) -> Game:
 
 def drawn(game: Game, seat: int, shows_all: bool = False) -> Picture:
     """The picture of a seat's view."""
-    n = game.num_players
-    hands = [game.hand((seat + place) % n) for place in range(n)] if shows_all else None
-    return table_as_picture(decode(game.observation(seat)), seat, hands)
+    knowledge, hands = everything_of(game, seat) if shows_all else (decode(game.observation(seat)), None)
+    return table_as_picture(knowledge, seat, hands)
 
 
 @pytest.fixture(autouse=True)
@@ -114,8 +115,12 @@ def test_text_shows_all_hands_only_when_asked():
         env = cancellation_hearts_v0.raw_env(render_mode="ansi", render_view=view)
         env.reset(seed=3)
         texts.append(env.render())
-    assert texts[1].startswith(texts[0])
-    assert len(texts[1].splitlines()) == len(texts[0].splitlines()) + 5
+    seen, everything = (text.splitlines() for text in texts)
+    kitty = f"Kitty  {counts_to_text(env.game.kitty)}, not taken yet"
+    assert [line for line in seen if "face down" not in line] == [line for line in everything if line in seen]
+    assert kitty in everything
+    assert kitty not in seen
+    assert len(everything) == len(seen) + 5
 
 
 @pytest.mark.parametrize("make", [cancellation_hearts_v0.env, cancellation_hearts_v0.raw_env])

@@ -13,6 +13,8 @@ from baselines.names import BASELINES, policy_of
 from baselines.plain_rules import PlainRules
 from baselines.random_legal import RandomLegal
 from baselines.search import Search
+from chearts_env import Rules, VectorTables
+from chearts_env.policy import loaded_policy
 from tests.baselines.positions import sight
 from tests.sizes import moon_history
 
@@ -64,3 +66,17 @@ def test_search_without_a_number_of_worlds_is_refused(name):
     """ValueError that shows what a right name looks like."""
     with pytest.raises(ValueError, match=rf"policy {name!r} is not allowed: search:K .* as search:32"):
         policy_of(name)
+
+
+def test_installed_short_name_takes_a_number():
+    """`search:4` is the same policy for whoever plays at the terminal or in an environment as it is in matches."""
+    policy = loaded_policy("search:4")
+    assert isinstance(policy, Search)
+    tables = VectorTables(Rules(6), 2, seed=1, episode="hand")
+    ours, same = (
+        each.act(tables.observations, tables.action_masks, np.random.default_rng(3))
+        for each in (policy, policy_of("search:4"))
+    )
+    assert (ours == same).all()
+    with pytest.raises(ValueError, match="'search:0' cannot be made: num_worlds=0 is not allowed"):
+        loaded_policy("search:0")
