@@ -145,6 +145,7 @@ class Config:
     seconds: float = 300.0  # of rounds of labels and fits; labels and epochs are cut to keep to it
     workers: int = 2  # processes that make labels, play matches and pieces of self-play; 0 = this one
     device: str = "auto"  # "cpu", "cuda" or "auto"
+    threads: int = 0  # that fit and learn; 0 = as many as a one-second trial shows to be fastest
     precision: str = "auto"  # "float32", "bfloat16" or "auto": what a one-second trial shows to be faster
     keep_labels: bool = False  # when the run is finished; they take about a kilobyte each
     network: NetworkConfig = field(default_factory=NetworkConfig)
@@ -162,6 +163,7 @@ class Config:
         kinds = ("auto", "float32", "bfloat16")
         _refuse(self.precision not in kinds, "precision", self.precision, ", ".join(kinds))
         _refuse(self.workers < 0, "workers", self.workers, "0 or more")
+        _refuse(self.threads < 0, "threads", self.threads, "0 or more")
         _refuse(self.seconds <= 0, "seconds", self.seconds, "above 0")
         counts = self.labels.counts
         _refuse(any(count < 1 for count in counts), "labels.counts", counts, "one number above 0 for each round")

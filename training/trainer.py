@@ -108,7 +108,9 @@ class Trainer:
         fit_kind = KINDS[given[1]] if given else None
         cores = min(max(self._config.workers, 1), (os.cpu_count() or 1) // self._ranks.local_size)
         device = self._ranks.device(self._config.device)
-        self._fitter = Fitter(network, self._config.fit, device, fit_kind, self._state.threads, cores)
+        self._fitter = Fitter(
+            network, self._config.fit, device, fit_kind, self._state.threads or self._config.threads, cores
+        )
         # Kept, so that a run that is resumed goes on in the same ones.
         self._state.kinds = [name_of(kind) for kind in (play_kind, self._fitter.kind)]
         self._state.threads = self._fitter.threads

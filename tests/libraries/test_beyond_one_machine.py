@@ -39,6 +39,7 @@ sizes: [6]
 presets: [classic]
 workers: 1
 precision: float32
+threads: 1
 seconds: 1000
 network: {width: 32, num_layers: 1}
 labels: {counts: [500, 100], tables: 12, playouts: 30}
