@@ -136,4 +136,5 @@ def joined_ranks() -> Ranks:
 def leave() -> None:
     """Part from the other processes, at the end of all work."""
     if distributed.is_initialized():
+        distributed.barrier()  # who closes its connections while another still reads brings it down
         distributed.destroy_process_group()
