@@ -62,9 +62,9 @@ class HandRecord:
             if game.mover != seat:
                 raise RecordError(f"decision {number}: seat {seat} acts, and it is seat {game.mover}'s turn")
             values = self.values[number] if self.values else None
-            if values and not set(values) <= set(game.legal_actions()):
-                wrong = action_to_text(min(set(values) - set(game.legal_actions())))
-                raise RecordError(f"decision {number}: {wrong} has a value and is not allowed")
+            wrong = set(values) - set(game.legal_actions()) if values else ()
+            if wrong:
+                raise RecordError(f"decision {number}: {action_to_text(min(wrong))} has a value and is not allowed")
             yield game, number, action
             try:
                 game.step(action)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +46,7 @@ def save_minari(path: Path | str, dataset_id: str, **about: Any) -> int:
         raise RecordError(f"{path} holds no hands")
     spec = None
     if len(every_rules) == 1:
-        spec = gymnasium.spec("chearts_env/CancellationHearts-v0")
+        spec = copy.deepcopy(gymnasium.spec("chearts_env/CancellationHearts-v0"))  # Gymnasium hands out its own
         spec.kwargs = {"observation_dtype": "int8", **next(iter(every_rules)).to_dict()}
     sizes = sorted({rules.num_players for rules in every_rules})
     told = {"description": f"Cancellation Hearts, {', '.join(map(str, sizes))} seats; one seat of one hand an episode"}

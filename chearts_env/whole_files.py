@@ -16,6 +16,13 @@ def place_beside(path: Path) -> Path:
     return path.with_name(path.name + UNFINISHED)
 
 
+def try_place(path: Path) -> None:
+    """Raise OSError if no file can be written there; nothing is left of the trial."""
+    trial = place_beside(path)
+    trial.write_bytes(b"")
+    trial.unlink()
+
+
 @contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
     """Yield a place beside `path` to write to; it takes the name when the block ends, and goes if the block fails."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -62,6 +63,9 @@ def test_episodes_are_what_single_seat_env_shows(tmp_path: Path):
         assert (episode.infos["action_mask"][-1] == info["action_mask"]).all()
         assert set(episode.infos["seat"]) == {seat}
         assert set(episode.infos["hand"]) == {number // 7}
+    usual = gymnasium.make("chearts_env/CancellationHearts-v0").unwrapped
+    assert isinstance(usual, SingleSeatEnv)
+    assert usual.rules == Rules()  # what Gymnasium makes by that name is what it was
     env = dataset.recover_environment().unwrapped
     assert isinstance(env, SingleSeatEnv)
     assert env.rules == rules

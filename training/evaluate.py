@@ -22,7 +22,7 @@ import torch
 from chearts_env.game import IllegalActionError
 from chearts_env.record import RecordWriter
 from chearts_env.rules import PRESETS
-from chearts_env.whole_files import place_beside
+from chearts_env.whole_files import try_place
 from training import exploit, games, matches, pool
 from training.chunks import ChunkedRun, PartT, play_with_bar
 from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
@@ -119,7 +119,7 @@ def _check(asked: argparse.Namespace) -> None:
         if option in given and other not in given:
             raise ValueError(f"--{option} goes with --{other} only")
     if asked.json:
-        _check_writable("json", asked.json, lambda: _write_trial(asked.json))
+        _check_writable("json", asked.json, lambda: try_place(asked.json))
     if asked.record:
         _check_writable("record", asked.record, lambda: RecordWriter(asked.record).discard())
 
@@ -133,12 +133,6 @@ def _check_writable(option: str, path: Path, trial: Callable[[], object]) -> Non
         raise ValueError(f"--{option} {path} cannot be written: {error.strerror}") from error
     except ImportError as error:
         raise ValueError(f"--{option} {error}") from error
-
-
-def _write_trial(path: Path) -> None:
-    trial = place_beside(path)
-    trial.write_bytes(b"")
-    trial.unlink()
 
 
 def _settled(asked: argparse.Namespace, option: str) -> str:

@@ -96,8 +96,10 @@ class MatchPlan:
         """Return parts, in the order of their deals, as one match."""
         watched = [part for part in parts if isinstance(part, WatchedMatch)]
         losses = [part.losses for part in watched if part.losses is not None]
-        challenger, field = (reduce(add, each) for each in zip(*losses, strict=True)) if losses else (None, None)
-        found = (challenger, field) if challenger is not None and field is not None else None
+        found: tuple[Losses, Losses] | None = None
+        if losses:
+            challenger, field = (reduce(add, each) for each in zip(*losses, strict=True))
+            found = (challenger, field)
         hands = tuple(hand for part in watched for hand in part.hands)
         return replace(joined(parts), losses=found, hands=hands)  # type: ignore[call-arg] # a WatchedMatch, as its parts
 

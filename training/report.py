@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from chearts_env.bench import cpu_model
-from chearts_env.whole_files import place_beside, write_whole
+from chearts_env.whole_files import try_place, write_whole
 from training.page import facts, figure, folded, frame, interval, points, signed
 from training.plots import Picture, advantage_picture, distribution_picture, parts_picture, tricks_picture
 from training.report_tables import (
@@ -44,11 +44,9 @@ PAGE: Final = "report.html"
 
 def ready(folder: Path) -> None:
     """Make the folder of a report, before anything long is begun. Raises ValueError if nothing can be written there."""
-    trial = place_beside(folder / PAGE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        trial.write_bytes(b"")
-        trial.unlink()
+        try_place(folder / PAGE)
     except OSError as error:
         raise ValueError(f"no report can be written to {folder}: {error.strerror}") from error
 

@@ -223,8 +223,7 @@ class Workers:
         self._pool: ProcessPoolExecutor | None = None
         if num_workers:
             self._folder = TemporaryDirectory(prefix="chearts-", ignore_cleanup_errors=True)
-            context = _SPAWN
-            self._stop, self._no_stop = context.Pipe(duplex=False)  # stays silent; its end is the sign to stop
+            self._stop, self._no_stop = _SPAWN.Pipe(duplex=False)  # stays silent; its end is the sign to stop
             self._pool = self._new_pool()
 
     def share(self, value: Any) -> Shared:
