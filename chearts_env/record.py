@@ -15,10 +15,14 @@ import gzip
 import json
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from errno import EEXIST
 from pathlib import Path
 from typing import Any, Final, Self
 
+from chearts_env.game import Game
 from chearts_env.record_export import save_numpy
 from chearts_env.record_format import (
     FORMAT,
@@ -43,28 +47,39 @@ class RecordWriter:
     """
 
     def __init__(self, path: Path | str) -> None:
-        """Begin a file; it replaces one of the same name when it is closed."""
+        """Begin a file; it replaces one of the same name when it is closed.
+
+        Raises FileExistsError if one that another run left unfinished lies there: its hands can still be read.
+        """
         self.path = Path(path)
         self._beside = place_beside(self.path)
-        self._file = _opened(self._beside, "w")
+        try:
+            self._file = _opened(self._beside, "x")
+        except FileExistsError:
+            raise FileExistsError(
+                EEXIST, "hands of a run that did not end, or has not yet, lie here: move or delete them",
+                str(self._beside),
+            ) from None  # fmt: skip
         self._chain = 0
         self.num_hands = 0
 
     def write(self, record: HandRecord) -> None:
         """Add a hand."""
         line = record.to_line()
-        self._file.write(line)
+        with _named(self.path):
+            self._file.write(line)
         self._chain = zlib.crc32(line.encode(), self._chain)
         self.num_hands += 1
 
     def close(self) -> None:
         """Write the last line and give the file its name."""
-        self._file.write(_last_line(self.num_hands, self._chain))
-        self._file.close()
+        with _named(self.path):
+            self._file.write(_last_line(self.num_hands, self._chain))
+            self._file.close()
         self._beside.replace(self.path)
 
     def discard(self) -> None:
-        """End without a file; nothing is left of it."""
+        """End without a file; nothing is left of it, and leaving the block does nothing more."""
         self._file.close()
         self._beside.unlink()
 
@@ -74,12 +89,24 @@ class RecordWriter:
 
     def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         """End."""
+        if self._file.closed:
+            return
         if kind is None:
             self.close()
         elif self.num_hands:
-            self._file.close()
+            with _named(self.path):
+                self._file.close()
         else:
             self.discard()
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error of the system say which file it concerns."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _last_line(num_hands: int, chain: int) -> str:
@@ -183,14 +210,47 @@ def verify(path: Path | str) -> int:
     Raises RecordError for the first disagreement, naming file, line and decision.
     """
     count = 0
+    follows = _Follows()
     for number, record in _numbered_records(Path(path)):
         try:
-            for _ in record.replay():
+            game: Game | None = None
+            for game, _, _ in record.replay():  # noqa: B007 - it goes on while it is yielded
                 pass
+            assert game is not None, "a hand has decisions"
+            follows.check(record, game.is_over)
         except RecordError as error:
             raise RecordError(f"{path}, line {number}: {error}") from None
         count += 1
     return count
+
+
+class _Follows:
+    """Whether the hands of a game begin with the scores that its hand before left; games may lie mingled in a file.
+
+    A hand whose game's hand before is not in the file may begin with any: who keeps a choice of hands may do so.
+    """
+
+    def __init__(self) -> None:
+        #: By game and hand, the scores that it may begin with, as often as hands before it have ended so.
+        self._scores: dict[tuple[Any, ...], Counter[tuple[int, ...]]] = {}
+
+    def check(self, record: HandRecord, is_last: bool) -> None:
+        """Look at the next hand of the file, its game's last one or not; raises RecordError."""
+        if record.seed is None or record.episode != "game":
+            return
+        game = (record.seed, record.rules, record.players)
+        begun = self._scores.get((*game, record.hand_number))
+        if begun is not None:
+            if not begun[record.scores]:
+                found = " or ".join(str(list(scores)) for scores in begun)
+                raise RecordError(f"scores before it are {list(record.scores)}; the hand before it left {found}")
+            begun[record.scores] -= 1
+            if not begun.total():
+                del self._scores[*game, record.hand_number]
+        if is_last:
+            return
+        after = tuple(score + change for score, change in zip(record.scores, record.score_changes, strict=True))
+        self._scores.setdefault((*game, record.hand_number + 1), Counter())[after] += 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """One hand as one line of JSON: what a record holds, how it is written, and how what is read is checked.
 
-`schema()` is the JSON Schema of a line; `record.py` makes files of lines. Holds no rule of the game: whether a hand
-could have been played like that, `HandRecord.replay` asks the engine.
+`schema()` is the JSON Schema of a line, the last one included; `record.py` makes files of lines. Holds no rule of the
+game: whether a hand could have been played like that, `HandRecord.replay` asks the engine.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+
 from chearts_env.cards import counts_to_text, face_to_text, faces_from_text
+from chearts_env.compiled import kernel
+from chearts_env.deal import begin_episode, checked_seed, deal_next_hand
 from chearts_env.game import EPISODES, Episode, Game, IllegalActionError, action_to_text
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS, Rules
-from chearts_env.table import ADD_MOON, SUBTRACT_MOON
+from chearts_env.table import ADD_MOON, NUM_ACTIONS, SUBTRACT_MOON, new_tables
 
 #: Raise it when a key is added, left out or given another meaning; lines of another version are refused.
 FORMAT_VERSION: Final = 1
@@ -24,12 +28,21 @@ FORMAT: Final = "chearts-record"
 
 _MOONS: Final = {SUBTRACT_MOON: "subtract", ADD_MOON: "add"}
 _ACTION_OF_MOON: Final = {word: action for action, word in _MOONS.items()}
+_ACTION_OF_TEXT: Final = {action_to_text(action): action for action in range(NUM_ACTIONS)}
 _CHECK: Final = ',"check":"'
 _CHECK_LENGTH: Final = len(_CHECK) + 8 + len('"}')
 
 
 class RecordError(ValueError):
     """A record that is damaged, of another version, or that the engine disagrees with."""
+
+
+@kernel
+def _deal_hand(tables: Any, seed: np.uint64, hand_number: int) -> None:
+    """Deal a hand of a game as its seed has it: what is played draws nothing."""
+    begin_episode(tables[0], seed)
+    for _ in range(hand_number):
+        deal_next_hand(tables[0])
 
 
 @dataclass(frozen=True)
@@ -87,16 +100,21 @@ class HandRecord:
             game = Game.from_hands(
                 self.rules, self.hands, self.kitty, self.dealer, self.hand_number, self.scores, episode=self.episode
             )
-            if self.seed is None or (self.episode == "game" and self.hand_number):
+            if self.seed is None:
                 return game
-            first = Game(self.rules, self.seed, episode=self.episode)
+            seeded = new_tables([self.rules], self.episode == "hand")
+            later = self.hand_number if self.episode == "game" else 0
+            _deal_hand(seeded, np.uint64(checked_seed(self.seed)), later)
         except (ValueError, TypeError) as error:
             raise RecordError(f"the deal cannot be: {error}") from None
+        whose = f"hand {later} of seed {self.seed}" if later else f"seed {self.seed}"
+        public = seeded[0]["public"]
         for seat in range(n):
-            if (first.hand(seat) != game.hand(seat)).any():
-                raise RecordError(f"seed {self.seed} deals seat {seat} {counts_to_text(first.hand(seat))}")
-        if (first.dealer, first.pass_offset) != (game.dealer, game.pass_offset):
-            raise RecordError(f"seed {self.seed} has dealer {first.dealer} and passes to {first.pass_offset}")
+            hand = seeded[0]["private"][seat]["hand"]
+            if (hand != game.hand(seat)).any():
+                raise RecordError(f"{whose} deals seat {seat} {counts_to_text(hand)}")
+        if (public["dealer"], public["board"]["pass_offset"]) != (game.dealer, game.pass_offset):
+            raise RecordError(f"{whose} has dealer {public['dealer']} and passes to {public['board']['pass_offset']}")
         return game
 
     def to_line(self) -> str:
@@ -181,10 +199,7 @@ def _named(values: Mapping[int, float] | None) -> dict[str, float] | None:
 
 
 def _numbered(values: Mapping[str, float] | None) -> dict[int, float] | None:
-    if values is None:
-        return None
-    actions = {action_to_text(action): action for action in range(ADD_MOON + 1)}
-    return {actions[name]: float(value) for name, value in values.items()}
+    return None if values is None else {_ACTION_OF_TEXT[name]: float(value) for name, value in values.items()}
 
 
 def with_check(body: str) -> str:
@@ -231,8 +246,18 @@ def _seat_and_text(what: str) -> dict[str, Any]:
             "items": False, "description": what}  # fmt: skip
 
 
+def _check_sum(what: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": "^[0-9a-f]{8}$", "description": what}
+
+
+def _object(title: str, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has all of these keys and no others."""
+    return {"title": title, "type": "object", "properties": properties, "required": list(properties),
+            "additionalProperties": False}  # fmt: skip
+
+
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a hand's line."""
+    """Return the JSON Schema of a line: of a hand, or of the last one, which counts and sums up those before it."""
     whole = {"type": "integer", "minimum": 0}
     maybe = [{"type": "null"}]
     properties: dict[str, Any] = {
@@ -255,13 +280,17 @@ def schema() -> dict[str, Any]:
             "anyOf": [{"type": "array", "items": {"anyOf": [{"type": "object"}, *maybe]}}, *maybe],
             "description": "of each decision in order: actions as text, and points that they were held worth",
         },
-        "check": {"type": "string", "pattern": "^[0-9a-f]{8}$", "description": "CRC-32 of the line without this key"},
+        "check": _check_sum("CRC-32 of the line without this key"),
+    }
+    last: dict[str, Any] = {
+        "format": properties["format"],
+        "version": properties["version"],
+        "end": whole | {"description": "how many lines, one for each hand, stand before this one"},
+        "chain": _check_sum("CRC-32 of all lines before this one, their ends included"),
+        "check": properties["check"],
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "One hand of Cancellation Hearts",
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
+        "title": "A line of a record of Cancellation Hearts",
+        "oneOf": [_object("One hand", properties), _object("The last line", last)],
     }

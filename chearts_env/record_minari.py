@@ -15,9 +15,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy.typing as npt
 
 from chearts_env.aec import vector_space
 from chearts_env.game import Game
+from chearts_env.observation import field_values
 from chearts_env.record import HandRecord, RecordError, read_records
 from chearts_env.record_export import decisions_of
 from chearts_env.table import NUM_ACTIONS
@@ -75,10 +77,11 @@ def _episodes(records: Iterable[HandRecord], buffer: Any) -> Iterator[Any]:
             own = [decision for decision in decisions if decision.seat == seat]
             rewards = np.zeros(len(own), np.float32)
             rewards[-1] = -record.score_changes[seat]
+            seen = [decision.observation for decision in own]
             is_last = np.arange(1, len(own) + 1) == len(own)
             yield buffer(
                 seed=record.seed,
-                observations=np.stack([*(decision.observation for decision in own), end.observation(seat)]),
+                observations=np.stack([*seen, _last_observation(end, seat, seen[-1])]),
                 actions=np.array([decision.action for decision in own]),
                 rewards=rewards,
                 terminations=is_last,
@@ -95,6 +98,13 @@ def _end_of(record: HandRecord) -> Game:
     """Return the table when the hand has been scored, before another is dealt."""
     moves = list(replace(record, episode="hand", seed=None).replay())  # one game, which has gone on to its end
     return moves[-1][0]
+
+
+def _last_observation(end: Game, seat: int, before: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Return what a seat sees at the end, (O,); `before` is what it saw: of the hands left, a single hand knows 1."""
+    last = end.observation(seat)
+    field_values(last, "hands_left")[:] = field_values(before, "hands_left")
+    return last
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -20,11 +20,13 @@ from chearts_env.recording import GameRecorder, RecordedEnv, TablesRecorder
 from tests.sizes import SIZES, fewer, moon_history, random_rules
 
 
-def played(rules: Rules, seed: int, episode: Any = "hand", **arguments: Any) -> list[HandRecord]:
-    """The hands of an episode played at random."""
+def played(
+    rules: Rules, seed: int, episode: Any = "hand", chooser: int | None = None, **arguments: Any
+) -> list[HandRecord]:
+    """The hands of an episode played at random: `chooser` is the seed of the choices, that of the deals if None."""
     records: list[HandRecord] = []
     recorder = GameRecorder(records.append, **arguments)
-    game, rng = Game(rules, seed, episode=episode), random.Random(seed)
+    game, rng = Game(rules, seed, episode=episode), random.Random(seed if chooser is None else chooser)
     while not game.is_over:
         recorder.step(game, rng.choice(game.legal_actions()))
     return records
@@ -54,8 +56,13 @@ def test_record_read_back_is_the_one_written_and_the_engine_agrees(num_players, 
     assert list(read_records(path)) == records
     assert verify(path) == len(records) > fewer(6, 2)
     validator = jsonschema.Draft202012Validator(schema())
-    for line in path.read_text("utf-8").splitlines()[:-1]:
-        validator.validate(json.loads(line))
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    for line in lines:
+        validator.validate(line)
+    for line in (lines[0], lines[-1]):
+        for key in line:
+            assert not validator.is_valid({other: value for other, value in line.items() if other != key})
+        assert not validator.is_valid(line | {"more": 1})
 
 
 def test_hands_of_a_game_carry_its_seed_and_scores():

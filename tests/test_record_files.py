@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import resource
 import zlib
 from typing import Any
 
@@ -99,6 +100,37 @@ def test_hand_that_the_rules_do_not_allow_is_found_with_its_decision(whole):
             list(HandRecord.from_line(altered(line, **changes)).replay())
 
 
+def test_later_hand_of_a_game_is_the_one_that_its_seed_deals():
+    """Cards, dealer and pass follow from the seed for every hand of a game, not for the first alone."""
+    records = played(Rules(7, max_hands=6), 3, "game")
+    assert [record.hand_number for record in records] == list(range(6))
+    for record in records:
+        list(record.replay())
+    second, third = records[1], records[2]
+    number = second.hand_number
+    with pytest.raises(RecordError, match=r"hand 1 of seed 3 deals seat \d"):
+        next(dataclasses.replace(second, hands=third.hands, kitty=third.kitty).replay())
+    with pytest.raises(RecordError, match=f"hand {number} of seed 3 has dealer {second.dealer} and passes to "):
+        next(dataclasses.replace(second, dealer=(second.dealer + 1) % 7).replay())
+    with pytest.raises(RecordError, match=r"hand 2 of seed 3 deals seat \d"):
+        next(dataclasses.replace(second, hand_number=2).replay())
+
+
+def test_scores_before_a_hand_are_those_that_the_hand_before_it_left(tmp_path):
+    """Games mingled, twins of one seed, a choice of hands: all of them pass; a score from nowhere does not."""
+    rules = Rules(6, max_hands=4)
+    one, twin, other = played(rules, 1, "game"), played(rules, 1, "game", chooser=7), played(rules, 2, "game")
+    assert len(one) == len(twin) == len(other) == 4
+    assert one[0].score_changes != twin[0].score_changes
+    mingled = [hand for hands in zip(one, other, twin, strict=True) for hand in hands]
+    assert verify(written(tmp_path / "mingled.jsonl", mingled)) == 12
+    assert verify(written(tmp_path / "chosen.jsonl", [one[0], one[2], other[3]])) == 3
+    scores = tuple(score + 1 for score in one[1].scores)
+    wrong = dataclasses.replace(one[1], scores=scores)
+    with pytest.raises(RecordError, match=rf"line 2: scores before it are \[{scores[0]}, .*; the hand before it left"):
+        verify(written(tmp_path / "wrong.jsonl", [one[0], wrong]))
+
+
 def test_more_decisions_than_a_hand_has_are_found():
     """The first too many is named."""
     (record,) = played(Rules(6), 1)
@@ -122,6 +154,63 @@ def test_writer_that_fails_leaves_the_old_file_whole(tmp_path):
     assert path.read_bytes() == before
     with pytest.raises(RecordError, match="the file is cut: no last line follows its 1 hands"):
         verify(tmp_path / "hands.jsonl.gz.unfinished")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_hands_that_another_run_left_unfinished_are_not_destroyed(suffix, tmp_path):
+    """The next writer is refused, and they can still be read; once they are away, it writes."""
+    if suffix == ".zst":
+        pytest.importorskip("zstandard", reason="zstandard, of the extra `record`, is not installed")
+    path, left = tmp_path / f"hands.jsonl{suffix}", tmp_path / f"hands.jsonl{suffix}.unfinished"
+    hands = played(Rules(6, max_hands=2), 1, "game")
+
+    def break_off() -> None:
+        with RecordWriter(path) as writer:
+            writer.write(hands[0])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        break_off()
+    before = left.read_bytes()
+    with pytest.raises(FileExistsError, match=r"move or delete them: .*hands\.jsonl.*\.unfinished"):
+        RecordWriter(path)
+    assert left.read_bytes() == before
+    reader = read_records(left)
+    assert next(reader) == hands[0]
+    with pytest.raises(RecordError, match="cut"):
+        next(reader)
+    left.unlink()
+    assert verify(written(path, hands)) == 2
+
+
+def test_writer_that_is_discarded_leaves_the_old_file_whole(tmp_path):
+    """And its block ends without another word."""
+    path = written(tmp_path / "hands.jsonl", played(Rules(6), 1))
+    with RecordWriter(path) as writer:
+        writer.write(played(Rules(6), 2)[0])
+        writer.discard()
+    assert verify(path) == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_full_disk_is_told_with_the_name_of_the_file(tmp_path):
+    """As the system tells it; the file of before stays."""
+    path = written(tmp_path / "hands.jsonl", played(Rules(6), 1))
+    hands, (soft, hard) = played(Rules(6, max_hands=9), 1, "game"), resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def write_too_much() -> None:
+        with RecordWriter(path) as writer:
+            for _ in range(20):
+                for hand in hands:
+                    writer.write(hand)
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*hands\.jsonl'"):
+            write_too_much()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert verify(path) == 1
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

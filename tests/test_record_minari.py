@@ -79,6 +79,8 @@ def test_hand_of_a_game_ends_with_that_hand(tmp_path: Path):
     dataset = minari.load_dataset("mixed-v0")
     first = dataset[0]
     assert decode(first.observations[-1]).cards_left[0] == 0
+    assert [decode(seen).hands_left for seen in first.observations] == [2] * len(first.observations)
+    assert {decode(seen).hands_left for seen in dataset[6].observations} == {1}
     assert decode(dataset[6].observations[0]).cards_left[0] == 17
     assert dataset.env_spec is None
 

@@ -83,10 +83,14 @@ class ChunkWork(Generic[PartT]):
 
 
 class ChunkedRun(Generic[PartT]):
-    """Plays a plan; what is finished can be had at any moment, after Ctrl-C as well."""
+    """Plays a plan; what is finished can be had at any moment, after Ctrl-C as well.
 
-    def __init__(self, plan: Plan[PartT]) -> None:
+    Of each part is kept what `kept` makes of it: a match may play more hands than fit into memory.
+    """
+
+    def __init__(self, plan: Plan[PartT], kept: Callable[[PartT], PartT] = lambda part: part) -> None:
         self.plan = plan
+        self._kept = kept
         self._parts: dict[int, list[PartT]] = {size: [] for size in plan.sizes}
         self._finished: set[int] = set()
 
@@ -96,7 +100,7 @@ class ChunkedRun(Generic[PartT]):
             size = part.rules.num_players
             if size in self._finished:  # begun before it was known that the match was to end
                 continue
-            self._parts[size].append(part)
+            self._parts[size].append(self._kept(part))
             if self._ends(size):
                 self._finished.add(size)
             on_deals(size, part.num_deals)

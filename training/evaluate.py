@@ -13,12 +13,14 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Generic, NoReturn
 
 import torch
 
+from chearts_env.arena import Match
 from chearts_env.game import IllegalActionError
 from chearts_env.record import RecordWriter
 from chearts_env.rules import PRESETS
@@ -87,14 +89,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return pool.main(asked)
         if asked.exploit is not None:
             return exploit.main(asked)
-        if asked.games:
-            return _play(asked, ChunkedRun(_games(asked)), _GAMES)
-        plan = _matches(asked)
+        plan = _games(asked) if asked.games else _matches(asked)
+        if asked.report is not None:
+            # Late: pictures are wanted by few.
+            from training.report import ready
+
+            ready(asked.report)
     except ValueError as error:
         return refuse(error)
-    if asked.report is None:
-        return _play(asked, ChunkedRun(plan), _MATCHES)
-    return _play_and_report(asked, plan, ["python", "-m", "training.evaluate", *words])
+    try:
+        if isinstance(plan, games.GamePlan):
+            return _play(asked, ChunkedRun(plan), _GAMES)
+        command = ["python", "-m", "training.evaluate", *words]
+        if asked.record is None:
+            return _play_matches(asked, ChunkedRun(plan), command)
+        return _play_and_record(asked, plan, command)
+    except (IllegalActionError, OSError) as error:
+        return refuse(error)
 
 
 # Checks, of what would otherwise fail after hours
@@ -194,14 +205,17 @@ def _play(
     told: _Told[PartT],
     report: Callable[[list[Row]], object] = lambda rows: None,
 ) -> int:
-    """Play, print and write what was played, were it interrupted, and return the exit status."""
-    is_interrupted = False
+    """Play, print and write what was played, were it interrupted, and return the exit status.
+
+    Where a disk is full or processes are lost, what is finished is told first.
+    """
+    is_interrupted, failure = False, None
     try:
         play_with_bar(run, asked.workers, told.brief_of)
     except KeyboardInterrupt:
         is_interrupted = True
-    except (IllegalActionError, ConnectionError) as error:
-        return refuse(error)
+    except OSError as error:
+        failure = error
     rows = [told.row_of(match, asked.challenger, asked.field, asked.rules) for match in run.matches]
     if is_interrupted:
         tell_interrupted(rows)
@@ -213,29 +227,35 @@ def _play(
             if not run.is_finished(row["seats"]):
                 print(f"{row['seats']} seats: stopped after {row['deals']} of {asked.deals} deals")
         write_rows(asked.json, rows)
-        if asked.record is not None:
-            _write_hands(asked.record, [match for match in run.matches if isinstance(match, WatchedMatch)])
         report(rows)
+    if failure is not None:
+        raise failure
     return INTERRUPTED if is_interrupted else 0
 
 
-def _write_hands(path: Path, matches: Sequence[WatchedMatch]) -> None:
-    with RecordWriter(path) as writer:
-        for match in matches:
-            for hand in match.hands:
-                writer.write(hand)
-    print(f"record: {path}, {writer.num_hands} hands")
+def _play_and_record(asked: argparse.Namespace, plan: MatchPlan, command: Sequence[str]) -> int:
+    with RecordWriter(asked.record) as writer:
+        status = _play_matches(asked, ChunkedRun(plan, partial(_written, writer)), command)
+        if not writer.num_hands:
+            writer.discard()  # interrupted at once: an older file keeps its place
+    if writer.num_hands:
+        print(f"record: {asked.record}, {writer.num_hands} hands")
+    return status
 
 
-def _play_and_report(asked: argparse.Namespace, plan: MatchPlan, command: Sequence[str]) -> int:
+def _written(writer: RecordWriter, match: Match) -> Match:
+    """Write the hands of some deals and return what else is known of them: all hands may not fit into memory."""
+    assert isinstance(match, WatchedMatch)
+    for hand in match.hands:
+        writer.write(hand)
+    return replace(match, hands=())
+
+
+def _play_matches(asked: argparse.Namespace, run: ChunkedRun[Match], command: Sequence[str]) -> int:
+    if asked.report is None:
+        return _play(asked, run, _MATCHES)
     # Late: pictures are wanted by few.
-    from training.report import detail_of, ready, write
-
-    try:
-        ready(asked.report)
-    except ValueError as error:
-        return refuse(error)
-    run = ChunkedRun(plan)
+    from training.report import detail_of, write
 
     def report(rows: list[Row]) -> None:
         watched = [match for match in run.matches if isinstance(match, WatchedMatch)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 
 from baselines.careful import Careful
 from chearts_env.record import read_records, verify
+from training import evaluate, matches
 from training.evaluate import main
+from training.matches import WatchedMatch
 
 MATCH = ["--challenger", "low_card", "--field", "careful", "--seats", "6,7", "--deals", "12"]
 
@@ -73,6 +77,60 @@ def test_values_are_what_the_policy_holds_legal_actions_to_be_worth(tmp_path: Pa
             else:
                 disagreements += values[action] < max(values.values())
     assert disagreements > 100
+
+
+def test_hands_are_written_as_they_are_played(tmp_path: Path, monkeypatch):
+    """Not held in memory until the end: what is kept of each chunk holds none."""
+    kept: list[WatchedMatch] = []
+    keep = evaluate._written
+
+    def watched(writer, match):
+        left = keep(writer, match)
+        assert isinstance(left, WatchedMatch)
+        kept.append(left)
+        assert writer.num_hands == sum(each.num_hands + each.num_deals for each in kept)
+        return kept[-1]
+
+    monkeypatch.setattr(evaluate, "_written", watched)
+    monkeypatch.setattr(matches, "TABLES_AT_ONCE", 40)
+    assert main([*MATCH, "--record", str(tmp_path / "hands.jsonl")]) == 0
+    assert len(kept) == 6
+    assert not any(match.hands for match in kept)
+
+
+def test_full_disk_loses_no_result(tmp_path: Path, capsys, monkeypatch):
+    """What is finished is told, then the complaint in a line; the hands written so far can be read."""
+    monkeypatch.setattr(matches, "TABLES_AT_ONCE", 40)
+    file = tmp_path / "hands.jsonl"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
+    try:
+        assert main([*MATCH, "--record", str(file)]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    told = capsys.readouterr()
+    assert "one low_card among careful" in told.out
+    assert "seats: stopped after" in told.out
+    assert re.search(r"^evaluate: .*File too large: '.*hands\.jsonl'$", told.err, re.MULTILINE)
+    assert "Traceback" not in told.err
+    assert not file.exists()
+    hands = read_records(tmp_path / "hands.jsonl.unfinished")
+    assert next(hands).rules.num_players == 6
+
+
+def test_match_stopped_at_once_leaves_the_old_record(tmp_path: Path, monkeypatch):
+    """It has no hands to put in its place."""
+    file = tmp_path / "hands.jsonl"
+    assert main([*MATCH, "--record", str(file)]) == 0
+    before = file.read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluate, "play_with_bar", interrupted)
+    assert main([*MATCH, "--record", str(file)]) == 130
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.parametrize(
