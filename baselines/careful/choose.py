@@ -8,7 +8,7 @@ from baselines.careful.facts import note_facts
 from baselines.careful.moons import settle_moon
 from baselines.careful.passing import cost_of_giving
 from baselines.careful.play import cost_of_playing
-from chearts_env.cards import NUM_FACES
+from chearts_env.cards import NUM_FACES, NUM_SUITS
 from chearts_env.compiled import kernel
 from chearts_env.table import MOON, NUM_ACTIONS, PASS
 
@@ -47,14 +47,15 @@ def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) 
         return settle_moon(seen, facts.num_players)
     best = -1
     lowest = 0.0
-    for face in range(NUM_FACES):
-        if not mask[face]:
+    for place in range(facts.first[NUM_SUITS]):  # sooner done than all faces
+        face = facts.cards[place]
+        if not mask[face] or (place > 0 and face == facts.cards[place - 1]):
             continue
         cost = cost_of(seen, facts, weights, face, item)
         if best < 0 or cost < lowest:
             best = face
             lowest = cost
-    return best
+    return max(best, 0)  # once all is over no card is held and every action allowed
 
 
 @kernel

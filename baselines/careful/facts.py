@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
+from baselines.careful.moons import price_of_points
 from chearts_env.cards import (
     BLACK_MARIA,
     FACE_SUIT,
@@ -40,9 +42,10 @@ FACTS: Final = np.dtype(
             ("beats", "f8", (NUM_FACES,)),  # [F] share of the suit's cards out that one of mine beats
             ("cards", "i8", (_MOST_CARDS,)),  # my cards in order, copies one by one
             ("first", "i8", (NUM_SUITS + 1,)),  # where each suit begins among them, and where the last one ends
-            ("worth", "f8", (_MOST_CARDS,)),  # points that each of them is expected to cost without guards
-            ("queen_worth", "f8", (_MOST_CARDS,)),  # ... and besides for a Black Maria, or those that take one
-            ("suit_danger", "f8", (NUM_SUITS,)),  # points that each of my suits is expected to cost, -1 = not known
+            ("others", "f8", (_MOST_CARDS,)),  # points that the others of its suit would cost without each of them
+            ("guards", "f8", (_MOST_CARDS,)),  # ... and how far, so far, the lower ones guard
+            ("danger", "f8", (NUM_FACES,)),  # [F] points that keeping a card of mine is expected to cost
+            ("suit_is_priced", "i8", (NUM_SUITS,)),  # 1 = that is known for the cards of the suit
             ("rounds", "f8", (NUM_SUITS,)),  # how often each suit may still be led
             ("live_above", "f8", (NUM_FACES,)),  # [F] chance that all live cards of the trick above it get cancelled
             ("suits_out", "i8", (NUM_SUITS,)),
@@ -73,12 +76,27 @@ FACTS: Final = np.dtype(
             ("twins", "f8", (NUM_SUITS,)),  # share of a suit's cards out whose twin is out too
             ("two_pairs", "i8"),  # 1 = two pairs set a trick aside (R15)
             ("my_points", "i8"),  # points I have taken face up
+            ("price_so_far", "f8"),  # ... and what they cost me, my own moon considered
             ("rival", "i8"),  # the one other seat that has all points taken so far, -1 = none
             ("rival_price", "f8"),  # points it is worth to me that its moon is stopped
             ("moon_swing", "f8"),  # points that my own moon is worth above taking none (R21); 0 = there are no moons
         ],
     )
 )
+
+
+def _chances_to_hold() -> npt.NDArray[np.float64]:
+    """Return the chance that a seat which may hold a suit does, by how many may and how many of its cards are out."""
+    chances = np.zeros((MAX_PLAYERS, NUM_COPIES * NUM_RANKS + 1))
+    for seats in range(1, MAX_PLAYERS):
+        each, missing = 1.0 - 1.0 / (seats + 0.05), 1.0
+        for count in range(chances.shape[1]):
+            chances[seats, count] = 1.0 - missing
+            missing *= each
+    return chances
+
+
+_HOLDS: Final = _chances_to_hold()
 
 
 @kernel
@@ -92,6 +110,7 @@ def note_facts(seen: Any, weights: Any, facts: Any) -> None:
     _count_points(seen, weights, facts)
     _look_at_trick(seen, weights, facts)
     _look_for_moons(seen, weights, facts)
+    facts.price_so_far = price_of_points(facts, weights, facts.my_points)
 
 
 @kernel
@@ -108,30 +127,32 @@ def _count_cards(seen: Any, facts: Any) -> None:
     for place in range(seen.kitty_cards.shape[0]):
         if seen.kitty_cards[place] > 0:
             out[seen.kitty_cards[place] - 1] -= np.int8(1)
-    facts.cards_out = 0
-    facts.points_out = 0
-    facts.tricks_left = 0
+    held = 0  # counted here, not in the record: a number in memory is slower than one in a register
+    cards_out = 0
     for suit in range(NUM_SUITS):
         below = 0
         twins = 0
-        facts.first[suit] = facts.tricks_left
+        begun = held
+        facts.first[suit] = held
         first = suit * NUM_RANKS
         for face in range(first, first + NUM_RANKS):
             facts.below[face] = below
             below += out[face]
             twins += 2 * (out[face] == 2)
-            for copy in range(NUM_COPIES):  # without a branch, which could not be foreseen
-                facts.cards[facts.tricks_left] = face
-                facts.tricks_left += seen.hand[face] > copy
+            facts.cards[held] = face  # without a branch, which could not be foreseen
+            facts.cards[held + 1] = face
+            held += seen.hand[face]
         for face in range(first, first + NUM_RANKS):
             facts.above[face] = below - facts.below[face] - out[face]
         facts.suits_out[suit] = below
         facts.twins[suit] = twins / max(below, 1)
-        facts.suits_mine[suit] = facts.tricks_left - facts.first[suit]
-        facts.suit_danger[suit] = -1.0
-        facts.cards_out += below
-    facts.first[NUM_SUITS] = facts.tricks_left
-    for place in range(facts.tricks_left):
+        facts.suits_mine[suit] = held - begun
+        facts.suit_is_priced[suit] = 0
+        cards_out += below
+    facts.first[NUM_SUITS] = held
+    facts.tricks_left = held
+    facts.cards_out = cards_out
+    for place in range(held):
         face = facts.cards[place]
         rivals = facts.below[face] + facts.above[face]
         facts.beats[face] = facts.below[face] / rivals if rivals > 0 else 0.0
@@ -163,12 +184,8 @@ def _count_seats(seen: Any, facts: Any) -> None:
         facts.holds[suit] = 0.0
         facts.rounds[suit] = facts.suits_out[suit] / max(facts.open[suit], 1)
         if facts.open[suit] > 0:
-            missing = 1.0
-            each = 1.0 - 1.0 / (facts.open[suit] + 0.05)
             count = int(facts.suits_out[suit] * facts.in_hands + 0.5)
-            for _ in range(count):
-                missing *= each
-            facts.holds[suit] = 1.0 - missing
+            facts.holds[suit] = _HOLDS[facts.open[suit], count]
     receiver = seen.board.pass_offset
     if receiver < 0:
         receiver += facts.num_players

@@ -132,9 +132,11 @@ def _set_aside_with(facts: Any, weights: Any, suit: int, face: int, cancels: boo
         singles += has_twin
         singles_led += has_twin and is_led
     by_pairs = chance_of_set_aside(facts, weights, suit, pairs, singles, singles_led)
-    nobody_follows = 0.0 if live > 0 else 1.0
-    for _ in range(facts.open_behind[suit]):
-        nobody_follows *= 1.0 - facts.holds[suit]
+    nobody_follows = 0.0
+    if live <= 0:
+        nobody_follows = 1.0
+        for _ in range(facts.open_behind[suit]):
+            nobody_follows *= 1.0 - facts.holds[suit]
     facts.asides[known] = by_pairs + (1.0 - by_pairs) * nobody_follows
     return facts.asides[known]  # type: ignore[no-any-return]
 
@@ -143,7 +145,7 @@ def _set_aside_with(facts: Any, weights: Any, suit: int, face: int, cancels: boo
 def _price_outcomes(seen: Any, facts: Any, weights: Any, face: int, item: Any) -> None:
     """Price what may become of the pot: mine, set aside, or another's, who may be a rival with all points so far."""
     mine = facts.my_points
-    before = price_of_points(facts, weights, mine)
+    before = facts.price_so_far
     item.taken = item.wins * (price_of_points(facts, weights, mine + item.pot) - before)
     elsewhere = 1.0 - item.wins - item.set_aside
     has_points = min(item.pot, 1.0)

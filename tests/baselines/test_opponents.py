@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from baselines.careful import Careful
 from baselines.names import BASELINES, policy_of
 from baselines.random_legal import RandomLegal
 from chearts_env import Rules, VectorTables
@@ -221,3 +222,13 @@ def test_opponent_asked_once_the_game_is_over_answers_something(name):
     observation, mask = game.observation(0), game.action_mask()
     (action,) = policy_of(name).act(observation[None], mask[None], np.random.default_rng(0))
     assert 0 <= action < 54
+
+
+def test_careful_prices_what_is_not_held_alike_whatever_came_before():
+    """Once the game is over every action is allowed: no danger of an earlier decision may still stand there."""
+    game = random_history(Rules(8, max_hands=1), random.Random(1)).replay()
+    over, every = game.observation(0), game.action_mask()
+    observations, masks = rows_of("careful")
+    alone = Careful().points(over[None], every[None])
+    after = Careful().points(np.vstack([observations, over]), np.vstack([masks, every]))
+    np.testing.assert_array_equal(after[-1:], alone)
