@@ -1,8 +1,9 @@
 """The library examples' environments: `make test-libraries` builds them in `.venv-libraries-NAME` and tests in each.
 
 Versions stand in `requirements-NAME.txt`; what `requirements-NAME-alone.txt` lists is installed after it without what
-it asks for. An environment stays as it is until one of these, torch's version, `pyproject.toml` or this file changes.
-Needs the standard library alone.
+it asks for. On Linux torch comes from PyTorch's index of CPU builds: the plain one brings gigabytes of CUDA. An
+environment stays as it is until one of these, torch's version, `pyproject.toml` or this file changes. Needs the
+standard library alone.
 """
 
 # ruff: noqa: T201 - printing is this command's job
@@ -16,6 +17,8 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -27,6 +30,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 HERE: Final = Path(__file__).resolve().parent
 #: Tells the tests in which environment they run.
 VARIABLE: Final = "CHEARTS_LIBRARIES"
+#: Where PyTorch's CPU builds for Linux lie; elsewhere the plain index has nothing else.
+CPU_BUILDS: Final = "https://download.pytorch.org/whl/cpu"
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,18 @@ def left_out() -> dict[str, str]:
     return {"pufferlib": "a part of it is compiled as it is installed, and there is no C++ compiler"}
 
 
+def index_of_cpu_builds() -> str | None:
+    """Return the package index that torch needs besides pip's own to be a CPU build, None where it needs none."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        urllib.request.urlopen(f"{CPU_BUILDS}/torch/", timeout=20).close()
+    except (urllib.error.URLError, TimeoutError) as error:
+        print(f"torch comes from pip's own index: {CPU_BUILDS} cannot be reached ({error})", flush=True)
+        return None
+    return CPU_BUILDS
+
+
 def examples_here() -> tuple[str, ...]:
     """Return the examples to be tested in the environment that the tests run in."""
     name = os.environ.get(VARIABLE)
@@ -107,7 +124,7 @@ def built(environment: Environment, torch: str, index: str | None) -> bool:
     steps: list[tuple[str, ...]] = [
         *([] if is_there else [(sys.executable, "-m", "venv", "--clear", str(environment.folder))]),
         (*pip, torch, *found),
-        (*pip, torch, "-r", str(environment.requirements), "-e", ".[train,test]", *found),
+        (*pip, torch, "-r", str(environment.requirements), "-e", ".[train,test]"),
     ]
     if not all(run(environment, *step) for step in steps):
         return False
@@ -135,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Test in every environment, some at a time; return 0 if all passed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2, help="environments at a time")
-    parser.add_argument("--index", help="one more package index for pip, for a CPU build of torch")
+    parser.add_argument("--index", help=f"package index for a CPU build of torch (default, on Linux: {CPU_BUILDS})")
     parser.add_argument("--only", choices=[each.name for each in ENVIRONMENTS], help="this environment alone")
     asked, options = parser.parse_known_args(arguments)
     missing = left_out()
@@ -144,7 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch = next(line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch=="))
     chosen = [each for each in ENVIRONMENTS if each.name not in missing and asked.only in (None, each.name)]
     with ThreadPoolExecutor(max(1, asked.jobs)) as pool:
-        results = list(pool.map(partial(tested, torch=torch, index=asked.index, options=options), chosen))
+        index = asked.index or index_of_cpu_builds()
+        results = list(pool.map(partial(tested, torch=torch, index=index, options=options), chosen))
     for environment, result in zip(chosen, results, strict=True):
         print(f"{environment.name}: {result}", flush=True)
     return int(any("FAILED" in result for result in results))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
+from urllib.error import URLError
+
+import pytest
 
 from tests.libraries import environments
 from tests.libraries.environments import ENVIRONMENTS, HERE, ROOT
@@ -26,7 +31,7 @@ def test_requirements_are_pinned_and_leave_torch_to_constraints():
     assert not any(line.startswith(("torch=", "torchvision")) for line in lines)
 
 
-def run_with(monkeypatch, tmp_path: Path, failing: str) -> tuple[int, list[str]]:
+def run_with(monkeypatch, tmp_path: Path, failing: str, reaches: bool = False) -> tuple[int, list[str]]:
     """Go through all environments in a folder of its own, commands only noted; those with a word in them fail."""
     noted: list[str] = []
 
@@ -38,6 +43,14 @@ def run_with(monkeypatch, tmp_path: Path, failing: str) -> tuple[int, list[str]]
     monkeypatch.setattr(environments, "ROOT", tmp_path)
     for name in ("constraints.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)
+
+    def answer(address, timeout):
+        assert address.startswith(environments.CPU_BUILDS)
+        if not reaches:
+            raise URLError("there is no network here")
+        return BytesIO()
+
+    monkeypatch.setattr("urllib.request.urlopen", answer)
     monkeypatch.setattr(environments, "run", note)
     return environments.main(["--jobs", "1"]), noted
 
@@ -54,6 +67,19 @@ def test_all_environments_pass_when_their_commands_do(monkeypatch, tmp_path, cap
         assert re.search(r" install .* torch==[0-9.]+$", mine[1])
         assert "pytest tests/libraries" in mine[-1]
         assert f"{each.name}: passed" in said
+
+
+@pytest.mark.parametrize(("platform", "reaches"), [("linux", True), ("linux", False), ("darwin", True)])
+def test_torch_is_a_cpu_build_wherever_there_is_one(monkeypatch, tmp_path, capsys, platform, reaches):
+    """On Linux from PyTorch's own index, if it can be reached; if not, that is said. Elsewhere there is no other."""
+    monkeypatch.setattr(sys, "platform", platform)
+    status, noted = run_with(monkeypatch, tmp_path, "nothing", reaches)
+    assert status == 0
+    takes = platform == "linux" and reaches
+    torch_alone = [line for line in noted if re.search(r" install .* torch==[0-9.]+( --extra|$)", line)]
+    assert len(torch_alone) == len({line.split(":")[0] for line in noted})
+    assert all(line.endswith(f" --extra-index-url {environments.CPU_BUILDS}") == takes for line in torch_alone)
+    assert ("torch comes from pip's own index" in capsys.readouterr().out) == (platform == "linux" and not reaches)
 
 
 def test_library_that_cannot_be_installed_fails_the_run(monkeypatch, tmp_path, capsys):
