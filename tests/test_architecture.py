@@ -78,7 +78,8 @@ ALLOWED_IN_FUNCTIONS = {
     "chearts_env.record": {"zstandard"},  # the extra `record`
     "chearts_env.record_minari": {"minari"},  # the extra `minari`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`
-    "training.ray_workers": {"ray"},  # the extra `ray`
+    "training.ray_cluster": {"ray"},  # the extra `ray`
+    "training.ray_workers": {"ray"},
 }
 
 # Each file of `training.libraries` is an example for one library, and imports it.

@@ -5,9 +5,10 @@ They hold no state between the tasks that the first process sends, and write not
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -20,6 +21,9 @@ from training.ppo import Learner
 from training.precision import num_threads
 from training.ranks import Ranks
 from training.run_folder import RunFolder
+
+#: What an error says that comes of another process's end, not of the work.
+_LOST: Final = re.compile(r"gloo|nccl|connection|broken pipe", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -68,15 +72,17 @@ class LearnTask:
 
 def follow(ranks: Ranks) -> None:
     """Do what the first process asks for, until it asks for nothing more. Raises ConnectionError if it is gone."""
-    while (task := _next_task(ranks)) is not None:
-        task.do(ranks)
-
-
-def _next_task(ranks: Ranks) -> FitTask | LearnTask | None:
     try:
-        task: FitTask | LearnTask | None = ranks.of_first()
+        while (task := _next_task(ranks)) is not None:
+            task.do(ranks)
     except RuntimeError as error:
+        if not _LOST.search(str(error)):
+            raise
         raise ConnectionError(
             f"process {ranks.rank} ends, for the first is gone: {str(error).splitlines()[0]}"
         ) from None
+
+
+def _next_task(ranks: Ranks) -> FitTask | LearnTask | None:
+    task: FitTask | LearnTask | None = ranks.of_first()
     return task

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from datetime import timedelta
+from io import BytesIO
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -23,6 +24,8 @@ Indexes = TypeVar("Indexes", torch.Tensor, npt.NDArray[np.int64])
 
 #: The others wait for as long as the first makes labels.
 _LONGEST_WAIT: Final = timedelta(days=30)
+#: What torchrun tells each process in its environment.
+_VARIABLES: Final = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
 
 
 class Ranks:
@@ -89,12 +92,12 @@ class Ranks:
         return whole.numpy()
 
     def of_first(self, value: Any = None) -> Any:
-        """Return what the first process has; the others wait for it."""
+        """Return what the first process has; the others wait for it, and get its tensors as the CPU's."""
         if self.size == 1:
             return value
-        carried = [value]
+        carried = [_packed(value) if self.rank == 0 else b""]
         distributed.broadcast_object_list(carried, src=0)
-        return carried[0]
+        return value if self.rank == 0 else torch.load(BytesIO(carried[0]), map_location="cpu", weights_only=False)
 
     def dealt(self, values: list[Any]) -> Any:
         """Return the value, of those that the first process has, that is for this one."""
@@ -103,6 +106,12 @@ class Ranks:
         carried = [None]
         distributed.scatter_object_list(carried, values if self.rank == 0 else None, src=0)
         return carried[0]
+
+
+def _packed(value: Any) -> bytes:
+    packed = BytesIO()
+    torch.save(value, packed)
+    return packed.getvalue()
 
 
 ALONE: Final = Ranks()
@@ -115,9 +124,12 @@ def joined_ranks() -> Ranks:
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return ALONE
-    rank, size, local_rank, local_size = (
-        int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
-    )
+    missing = [name for name in _VARIABLES if name not in os.environ]
+    if missing:
+        raise ConnectionError(
+            f"WORLD_SIZE is set and {missing[0]} is not: torchrun sets both, without it unset the first"
+        )
+    rank, size, local_rank, local_size = (int(os.environ[name]) for name in _VARIABLES)
     has_nccl = torch.cuda.is_available() and distributed.is_nccl_available()
     if has_nccl:
         torch.cuda.set_device(local_rank % torch.cuda.device_count())

@@ -9,11 +9,6 @@ run needs beside that: results in the order of the work, and work done again, by
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,16 +17,15 @@ from typing import Any, Final, Self, TypeVar
 import torch
 
 from training.checkpoint import versions
+from training.ray_cluster import brief
 
 Result = TypeVar("Result")
 
 #: Pieces that an actor has at a time: one to do and one that waits, so that it does not.
 _AT_A_TIME: Final = 2
-#: A piece that has cost so many actors is at fault itself; so is what keeps so many in a row from starting.
+#: A piece that has cost so many actors is at fault itself; when so many in a row could not start, no more are tried.
 _MOST_LOST: Final = 5
-#: Seconds in which somebody must answer at an address, and prove to be a head; until a lack of actors is told.
-_PATIENCE: Final = 5.0
-_PATIENCE_WITH_HEAD: Final = 20.0
+#: Seconds until a lack of actors is told.
 _TELL_AFTER: Final = 30.0
 _ROOT: Final = Path(__file__).resolve().parents[1]
 
@@ -56,37 +50,6 @@ class _Actor:
 
     def do(self, work: Callable[[], Result]) -> Result:
         return work()
-
-
-def join(address: str) -> None:
-    """Join a Ray cluster: "auto" is the one that runs on this machine, HOST:PORT is that of a head elsewhere.
-
-    "local" starts one on this machine that ends with this process. Raises ValueError for an address that cannot be one
-    and where Ray is not installed, ConnectionError where nobody answers.
-    """
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        import ray
-    except ImportError:
-        raise ValueError(f"--ray {address}: Ray is not installed; pip install 'chearts-env[ray]' brings it") from None
-    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
-    if address == "local":
-        ray.init("local", include_dashboard=False, **quiet)
-        return
-    if address != "auto":
-        host, _, port = address.rpartition(":")
-        if not host or "/" in address or not port.isdecimal():
-            raise ValueError(f"--ray {address} is not allowed: it must be auto, local, or HOST:PORT of a head")
-        try:
-            socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
-        except (OSError, OverflowError) as error:
-            raise ConnectionError(f"--ray {address}: nobody answers there ({error})") from None
-        if not _is_head(address):
-            raise ConnectionError(f"--ray {address}: what answers there is no Ray head of version {ray.__version__}")
-    try:
-        ray.init(address=address, **quiet)
-    except Exception as error:  # of many kinds, each a refusal to join
-        raise ConnectionError(f"--ray {address}: no Ray cluster could be joined ({_brief(error)})") from None
 
 
 @dataclass(eq=False)
@@ -159,6 +122,11 @@ class RayWorkers:
         for _ in range(num_workers):
             self._hire()
 
+    @property
+    def num_at_work(self) -> int:
+        """How many have found room and begun."""
+        return sum(worker.has_begun for worker in self._workers)
+
     def share(self, value: Any) -> _InStore:
         """Hand something to all workers at once; it stays while what is returned, or work that has it, does."""
         import ray
@@ -173,15 +141,26 @@ class RayWorkers:
         """
         order = _Order(enumerate(works))
         number = 0
-        while True:
-            self._hand_out(order)
-            if number in order.done:
-                yield order.done.pop(number)
-                number += 1
-            elif order.is_all_begun and not order.begun and not order.again:
-                return
-            else:
-                self._take(order, None)
+        try:
+            while True:
+                self._hand_out(order)
+                if number in order.done:
+                    yield order.done.pop(number)
+                    number += 1
+                elif order.is_all_begun and not order.begun and not order.again:
+                    return
+                else:
+                    self._take(order, None)
+        finally:
+            self._forget(order)
+
+    def _forget(self, order: _Order) -> None:
+        """Take back what an order that is left before its end has begun; what is being done is done."""
+        import ray
+
+        if ray.is_initialized():
+            for reference in order.begun:
+                ray.cancel(reference)
 
     def _hand_out(self, order: _Order) -> None:
         most = 2 * _AT_A_TIME * self._num_workers
@@ -229,9 +208,13 @@ class RayWorkers:
             theirs = ray.get(reference)
         except ray.exceptions.RayError as error:
             self._failed_begins += 1
-            if self._failed_begins >= _MOST_LOST:
-                raise ConnectionError(f"ray: workers cannot begin: {_brief(error)}") from None
-            self._replace(worker)
+            if self._failed_begins < _MOST_LOST:
+                self._replace(worker)
+                return
+            self._dismiss(worker)
+            if not self._workers:
+                raise ConnectionError(f"ray: workers cannot begin: {brief(error)}") from None
+            print(f"ray: a worker cannot begin and is done without: {brief(error)}", flush=True)
             return
         wrong = [
             f"{key} {theirs[key]} there, {mine} here" for key, mine in self._made_with.items() if theirs[key] != mine
@@ -248,18 +231,20 @@ class RayWorkers:
         piece = order.begun.pop(reference, None)  # None where an earlier order was left before its end
         try:
             result = ray.get(reference)
+        except ray.exceptions.TaskCancelledError:
+            return
         except ray.exceptions.RayTaskError:
             if piece is not None:
                 raise  # the work's own error
         except ray.exceptions.RayError as error:
             if worker in self._workers:
-                print(f"ray: a worker has died and is replaced: {_brief(error)}", flush=True)
+                print(f"ray: a worker has died and is replaced: {brief(error)}", flush=True)
                 self._replace(worker)
             if piece is not None:
                 piece.lost += 1
                 if piece.lost >= _MOST_LOST:
                     raise ConnectionError(
-                        f"ray: {_MOST_LOST} workers died with the same work: {_brief(error)}"
+                        f"ray: {_MOST_LOST} workers died with the same work: {brief(error)}"
                     ) from None
                 order.again.append(piece)
         else:
@@ -271,11 +256,14 @@ class RayWorkers:
         self._workers.append(worker)
         self._begins[worker.handle.begin.remote()] = worker
 
-    def _replace(self, worker: _Worker) -> None:
+    def _dismiss(self, worker: _Worker) -> None:
         import ray
 
         ray.kill(worker.handle)  # it may only be out of reach
         self._workers.remove(worker)
+
+    def _replace(self, worker: _Worker) -> None:
+        self._dismiss(worker)
         self._hire()
 
     def __enter__(self) -> Self:
@@ -290,16 +278,3 @@ class RayWorkers:
             for worker in self._workers:
                 ray.kill(worker.handle)
             ray.shutdown()
-
-
-def _is_head(address: str) -> bool:
-    """Ask by Ray's own command: `ray.init` itself would try for minutes."""
-    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
-    try:
-        return subprocess.run(command, capture_output=True, timeout=_PATIENCE_WITH_HEAD, check=False).returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
-
-
-def _brief(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -29,7 +29,8 @@ from training.fit import Fitter, new_network
 from training.labels import Chunk, Labels, rules_to_deal
 from training.ppo import Learner
 from training.precision import chosen_device
-from training.ray_workers import RayWorkers, join
+from training.ray_cluster import join
+from training.ray_workers import RayWorkers
 from training.rollout import Rollout, RolloutWork, draw_players, joined
 from training.workers import LabelWork, SharedPlayer, Workers, WorkerSet
 
@@ -101,6 +102,8 @@ def tell_workers(config: Config, workers: WorkerSet, num_workers: int, seconds: 
     print(f"{num_workers} workers: weights of {len(pickle.dumps(network)) / 1e6:.1f} MB shared in {1000 * took:.0f} ms")
     for what, player in (("labels", None), ("labels of a later round", SharedPlayer(shared[0], "float32"))):
         made = measure(workers, label_works(config, player), 4 * num_workers, seconds)
+        if isinstance(workers, RayWorkers) and workers.num_at_work < num_workers:
+            print(f"{num_workers} workers: only {workers.num_at_work} have found room", flush=True)
         labels = np.concatenate(made.results)
         print(
             f"{num_workers} workers: {what}: {len(labels) / made.seconds:,.0f} a second, "

@@ -20,7 +20,8 @@ from training.command import INTERRUPTED, WRONG
 from training.config import Config, read_config
 from training.followers import follow
 from training.ranks import Ranks, joined_ranks, leave
-from training.ray_workers import RayWorkers, join
+from training.ray_cluster import join
+from training.ray_workers import RayWorkers
 from training.run_folder import RunFolder
 from training.trainer import Trainer
 from training.workers import Workers, WorkerSet

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,12 +19,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
+from chearts_env import Rules, VectorTables
 from training import train
 from training.checkpoint import load_checkpoint
-from training.ray_workers import RayWorkers, join
+from training.ray_cluster import brief, join
+from training.ray_workers import RayWorkers, _Actor
 
 pytestmark = [
     pytest.mark.train,
@@ -176,6 +180,32 @@ class Dies:
         return self.number
 
 
+@dataclass(frozen=True)
+class Marks:
+    """Leave a file that tells that this was done, after a while."""
+
+    folder: Path
+    number: int
+    seconds: float
+
+    def __call__(self) -> int:
+        time.sleep(self.seconds)
+        (self.folder / str(self.number)).touch()
+        return self.number
+
+
+class FailsOnOneNode(_Actor):
+    """Cannot begin but on the first node."""
+
+    def begin(self) -> dict[str, str]:
+        """Say what it is made of."""
+        ray = importlib.import_module("ray")
+        first = min(node["NodeID"] for node in ray.nodes() if node["Alive"])
+        if ray.get_runtime_context().get_node_id() != first:
+            raise OSError("no disk is left here")
+        return super().begin()
+
+
 class TestTwoWorkers:
     """Actors, one on each node."""
 
@@ -194,6 +224,14 @@ class TestTwoWorkers:
             *range(100, 104)
         ]
 
+    def test_what_an_order_left_early_had_begun_is_taken_back(self, workers: RayWorkers, tmp_path: Path) -> None:
+        """Pieces that wait behind others are never done; those that are being done come to their end."""
+        for number in workers.in_order(Marks(tmp_path, number, 2.0 if number else 0.0) for number in count()):
+            assert number == 0
+            break
+        assert list(workers.in_order(Marks(tmp_path, 100 + number, 0.0) for number in range(4))) == [*range(100, 104)]
+        assert {int(path.name) for path in tmp_path.iterdir()} == {0, 1, 2, *range(100, 104)}
+
     def test_lost_work_is_done_again_and_comes_out_once(self, workers: RayWorkers, tmp_path: Path, capsys: Any) -> None:
         """Workers die one after the other, the one that waits for its turn with them."""
         works = [Dies(tmp_path, number, lambda number, is_new: is_new and number in (2, 3, 7)) for number in range(12)]
@@ -211,6 +249,30 @@ class TestTwoWorkers:
             list(workers.in_order([lambda: 1 // 0]))
 
 
+def test_machine_on_which_no_worker_can_begin_is_done_without(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """After five trials; why it cannot is said."""
+    monkeypatch.setattr("training.ray_workers._Actor", FailsOnOneNode)
+    join(cluster.address)
+    with RayWorkers(2) as workers:
+        numbers, nodes = zip(*workers.in_order(Where(number) for number in range(200)), strict=True)
+        assert numbers == tuple(range(200))
+        assert len(set(nodes)) == 1
+        assert workers.num_at_work == 1
+    assert "a worker cannot begin and is done without: OSError: no disk is left here" in capsys.readouterr().out
+
+
+def test_error_is_told_by_the_line_that_says_most() -> None:
+    """Which in a traceback is the last that names an error, and elsewhere the first."""
+    traceback = (
+        "The actor failed to import.\n\nTraceback:\n  File x\nModuleNotFoundError: No module named 'training'\nnote"
+    )
+    assert brief(RuntimeError(traceback)) == "ModuleNotFoundError: No module named 'training'"
+    assert brief(RuntimeError("\n  The actor died.\n\tclass_name: x")) == "The actor died."
+    assert brief(RuntimeError()) == "RuntimeError"
+
+
 def test_workers_of_other_sources_are_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with another checkout would make other labels, in silence."""
     monkeypatch.setattr("training.ray_workers.made_with", lambda: {"sources": "others"})
@@ -220,6 +282,21 @@ def test_workers_of_other_sources_are_refused(cluster: Any, monkeypatch: pytest.
 
 
 # Runs
+
+
+def test_rllib_plays_in_env_runners_on_both_nodes(cluster: Any, tmp_path: Path) -> None:
+    """RLlib's own, started by the example's `--ray`; what they learned plays."""
+    command = [sys.executable, "-m", "training.libraries.rllib_ppo", "--ray", cluster.address, "--runners", "2"]
+    options = ["--seconds", "1", "--out", str(tmp_path)]
+    said = subprocess.run(
+        [*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=300, check=True
+    ).stdout
+    assert "2 processes play, on 2 nodes" in said
+    assert re.search(r"^[1-9][\d,]+ steps$", said, re.MULTILINE)
+    policy = importlib.import_module("training.libraries.rllib_ppo").Policy(tmp_path / "module")
+    tables = VectorTables(Rules(6), 4, seed=0)
+    actions = policy.act(tables.observations, tables.action_masks, np.random.default_rng(0))
+    assert tables.action_masks[np.arange(4), actions].all()
 
 
 def weights_of(folder: Path) -> torch.Tensor:

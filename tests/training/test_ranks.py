@@ -13,7 +13,9 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,6 +124,47 @@ def test_wrong_command_line_ends_all_processes(tmp_path: Path) -> None:
     assert done.returncode != 0
     assert "train: there is no configuration" in done.stderr
     assert done.stderr.count("train: there is no") == 1
+
+
+def test_process_that_torchrun_did_not_start_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where something else has set one of its variables."""
+    for name in ("RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ConnectionError, match="WORLD_SIZE is set and RANK is not: torchrun sets both"):
+        joined_ranks()
+
+
+@dataclass(frozen=True)
+class Fails:
+    """Work in whose midst something goes wrong."""
+
+    message: str
+
+    def do(self, ranks: Ranks) -> None:
+        raise RuntimeError(self.message)
+
+
+class Follower(Ranks):
+    """A process that gets one task."""
+
+    def __init__(self, task: Any) -> None:
+        super().__init__(1, 2)
+        self._task = task
+
+    def of_first(self, value: Any = None) -> Any:
+        return self._task
+
+
+def test_first_process_that_goes_in_the_midst_of_work_is_told_in_a_line() -> None:
+    """And what is wrong with the work itself comes out as it is."""
+    lost = (
+        "[../third_party/gloo/gloo/transport/tcp/pair.cc:538] Read error [127.0.0.1]:1: Connection reset by peer\nmore"
+    )
+    with pytest.raises(ConnectionError, match="process 1 ends, for the first is gone: .* reset by peer$"):
+        follow(Follower(Fails(lost)))
+    with pytest.raises(RuntimeError, match="the loss is no number"):
+        follow(Follower(Fails("the loss is no number")))
 
 
 # Updates of self-play

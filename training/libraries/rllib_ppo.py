@@ -2,7 +2,8 @@
 
 What works around the library: `ActionMaskingTorchRLModule` wants the keys `action_mask` and `observations`, PettingZoo
 says `observation` (`RenamedKey`); environments are checked with random actions that ignore the mask, so that check is
-switched off; the order of agents differs from process to process, so nothing here relies on it.
+switched off; what a runner has played is dropped in silence after a minute, a busy machine's first batch
+(`sample_timeout_s`); the order of agents differs from process to process, so nothing here relies on it.
 """
 
 # ruff: noqa: T201 - printing is this command's job
@@ -55,6 +56,11 @@ def make(settings: dict[str, Any]) -> PettingZooEnv:
     return PettingZooEnv(RenamedKey(env))
 
 
+def node_of(runner: Any) -> str:
+    """Return the node of the cluster that a process is on."""
+    return str(ray.get_runtime_context().get_node_id())
+
+
 class Policy:
     """A checkpoint at the table, greedy."""
 
@@ -80,23 +86,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seats", type=int, default=6)
     parser.add_argument("--runners", type=int, default=0, help="processes that play; 0 = this one")
+    parser.add_argument("--ray", default="local", metavar="local|auto|HOST:PORT", help="the cluster they play on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=PLACE)
     asked = parser.parse_args(arguments)
     torch.set_num_threads(1)  # small networks lose more to threads than they gain
-    ray.init("local", num_cpus=max(1, asked.runners + 1), include_dashboard=False, log_to_driver=False)
+    own = {"num_cpus": max(1, asked.runners + 1), "include_dashboard": False} if asked.ray == "local" else {}
+    ray.init(asked.ray, log_to_driver=False, **own)
     register_env("cancellation_hearts", make)
     module = RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config={"fcnet_hiddens": [256, 256]})
     config = (
         PPOConfig()
         .environment("cancellation_hearts", env_config={"seats": asked.seats}, disable_env_checking=True)
-        .env_runners(num_env_runners=asked.runners)
+        .env_runners(num_env_runners=asked.runners, sample_timeout_s=600)
         .multi_agent(policies={"shared"}, policy_mapping_fn=lambda *args, **kwargs: "shared")
         .rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs={"shared": module}))
         .training(train_batch_size_per_learner=4096, minibatch_size=1024, num_epochs=4, gamma=1.0, entropy_coeff=0.01)
         .debugging(seed=asked.seed)
     )
     algorithm = config.build_algo()
+    nodes = algorithm.env_runner_group.foreach_env_runner(node_of, local_env_runner=not asked.runners)
+    print(f"{len(nodes)} processes play, on {len(set(nodes))} nodes", flush=True)
     end = time.perf_counter() + asked.seconds
     while time.perf_counter() < end:
         result = algorithm.train()
