@@ -41,9 +41,7 @@ def _winner_after(tables: Any, face: int) -> int:
     return winner_of_trick(tables[0].options, tables[0].public)
 
 
-def page_of(
-    records: Iterable[HandRecord], title: str = "Cancellation Hearts", first: int = 1, note: str = ""
-) -> str:
+def page_of(records: Iterable[HandRecord], title: str = "Cancellation Hearts", first: int = 1, note: str = "") -> str:
     """Return the page that shows some hands.
 
     `first` is the number of the first of them in its file, `note` a line about them. Raises RecordError for a hand that

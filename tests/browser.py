@@ -25,7 +25,8 @@ COLLECTOR = """<script>
 var problems = [];
 for (const kind of ["error", "unhandledrejection", "securitypolicyviolation"]) addEventListener(kind, (event) =>
   problems.push(`${kind}: ${event.message || event.reason || event.violatedDirective || event.target}`), true);
-for (const kind of ["error", "warn"]) console[kind] = (...words) => problems.push(`console.${kind}: ${words.join(" ")}`);
+for (const kind of ["error", "warn"]) console[kind] = (...words) =>
+  problems.push(`console.${kind}: ${words.join(" ")}`);
 </script>"""
 
 
@@ -34,7 +35,9 @@ def walk(hand: int, view: int | str, places: Iterable[int], whole: bool = False)
     return {"hand": str(hand), "view": str(view), "places": list(places), "whole": whole}
 
 
-def browse(page: str, folder: Path, walks: Iterable[dict[str, Any]] = (), width: int = 1280, controls: bool = False) -> Any:
+def browse(
+    page: str, folder: Path, walks: Iterable[dict[str, Any]] = (), width: int = 1280, controls: bool = False
+) -> Any:
     """Return what the driver noted, and `console`, the lines that Chromium itself logged of the page's console."""
     if CHROMIUM is None:
         pytest.skip("no Chromium on this machine: the page cannot be tried")

@@ -89,7 +89,8 @@ function showMiddle(position) {
 function showChoices(position) {
   const shown = position.mover !== null && sees(position.mover);
   const values = shown ? position.values : null;
-  at("choices-title").textContent = position.mover === null ? "Choices"
+  at("choices-title").textContent = position.mover === null ? "The hand is over"
+    : !shown ? `${nameOf(position.mover)} has to choose`
     : `Choices of ${nameOf(position.mover)}${values ? ", and what they were held to be worth" : ""}`;
   const numbers = values ? Object.values(values) : [];
   const low = Math.min(...numbers), span = Math.max(...numbers) - low || 1;
@@ -101,7 +102,7 @@ function showChoices(position) {
     if (values && values[card] !== undefined) {
       const bar = element("span", undefined, "bar");
       bar.style.width = `${2 + 40 * (values[card] - low) / span}%`;
-      item.append(bar, values[card].toFixed(2));
+      item.append(" ", bar, values[card].toFixed(2));
     }
     if (card === position.action) item.append(" chosen");
     return item;
