@@ -30,9 +30,12 @@ for (const kind of ["error", "warn"]) console[kind] = (...words) =>
 </script>"""
 
 
-def walk(hand: int, view: int | str, places: Iterable[int], whole: bool = False) -> dict[str, Any]:
-    """Ask for what the page shows of a hand at some positions; `whole` asks for its HTML without what is hidden."""
-    return {"hand": str(hand), "view": str(view), "places": list(places), "whole": whole}
+def walk(hand: int, view: int | None, places: Iterable[int], whole: bool = False) -> dict[str, Any]:
+    """Ask for what the page shows of a hand at some positions, to a seat or, for None, with all cards open.
+
+    `whole` asks for its HTML without what is hidden.
+    """
+    return {"hand": str(hand), "view": "all" if view is None else str(view), "places": list(places), "whole": whole}
 
 
 def browse(

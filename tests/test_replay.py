@@ -1,4 +1,4 @@
-"""The replay page's data and its command: what it holds is what the engine says. `test_replay_page` opens it."""
+"""The replay page's data and its command; `test_replay_page` and `test_replay_views` open it in a browser."""
 
 from __future__ import annotations
 
