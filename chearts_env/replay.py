@@ -51,11 +51,13 @@ def page_of(records: Iterable[HandRecord], title: str = "Cancellation Hearts", f
     if not shown:
         raise RecordError("there is no hand to show")
     hands = []
-    for number, (record, game) in enumerate(zip(shown, _games(shown), strict=True), first):
+    for number, record in enumerate(shown, first):
         try:
-            hands.append(_hand(record) | {"game": game})
+            hands.append(_hand(record))
         except RecordError as error:
             raise RecordError(f"hand {number}: {error}") from None
+    for hand, game in zip(hands, _games(shown), strict=True):
+        hand["game"] = game
     parts = resources.files("chearts_env.render") / "page"
     style, script = ((parts / name).read_text("utf-8") for name in ("replay.css", "replay.js"))
     texts = {
@@ -81,7 +83,7 @@ def _games(records: Sequence[HandRecord]) -> list[int]:
     games: list[int] = []
     awaited: dict[Any, int] = {}
     for number, record in enumerate(records):
-        game = (record.rules, record.seed, record.players)
+        game = repr((record.rules, record.seed, record.players))
         games.append(awaited.pop((game, record.hand_number, record.scores), number))
         if record.episode == "game":
             scores = tuple(map(sum, zip(record.scores, record.score_changes, strict=True)))

@@ -141,6 +141,14 @@ def test_hands_left_out_are_said_and_numbers_are_the_files(tmp_path, capsys):
         assert (data_of(page)["first"], len(data_of(page)["hands"])) == (first, count)
 
 
+@pytest.mark.parametrize("wrong", [{"score_changes": (1, 2)}, {"scores": (0,)}, {"hand_number": "x"}, {"hands": ()}])
+def test_content_that_cannot_be_is_a_record_error(wrong):
+    """Whatever a file holds whose check sums agree."""
+    (record,) = recorded(Rules(6), 1, "game")[:1]
+    with pytest.raises(RecordError, match=r"^hand 1: "):
+        page_of([replace(record, **wrong)])
+
+
 def test_hand_that_cannot_be_is_named_by_its_number_in_the_file():
     """A card that its seat does not hold."""
     (record,) = recorded(Rules(6), 1)
