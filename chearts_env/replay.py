@@ -9,10 +9,12 @@ itself, in `render/page/`, knows no rule of the game.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import html
 import json
 import re
 import sys
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
@@ -39,20 +41,54 @@ def _winner_after(tables: Any, face: int) -> int:
     return winner_of_trick(tables[0].options, tables[0].public)
 
 
-def page_of(records: Iterable[HandRecord], title: str = "Cancellation Hearts") -> str:
-    """Return the page that shows some hands. Raises RecordError for a hand that the rules do not allow."""
-    hands = [_hand(record) for record in records]
-    if not hands:
+def page_of(records: Iterable[HandRecord], title: str = "Cancellation Hearts", first: int = 1, note: str = "") -> str:
+    """Return the page that shows some hands.
+
+    `first` is the number of the first of them in its file, `note` a line about them. Raises RecordError for a hand that
+    the rules do not allow, with its number, and if there is none.
+    """
+    shown = list(records)
+    if not shown:
         raise RecordError("there is no hand to show")
+    hands = []
+    for number, record in enumerate(shown, first):
+        try:
+            hands.append(_hand(record))
+        except RecordError as error:
+            raise RecordError(f"hand {number}: {error}") from None
+    for hand, game in zip(hands, _games(shown), strict=True):
+        hand["game"] = game
     parts = resources.files("chearts_env.render") / "page"
+    style, script = ((parts / name).read_text("utf-8") for name in ("replay.css", "replay.js"))
     texts = {
         "title": html.escape(title),
-        "style": (parts / "replay.css").read_text("utf-8"),
-        "script": (parts / "replay.js").read_text("utf-8"),
+        "note": html.escape(note),
+        "style": style,
+        "style_hash": _hash(style),
+        "script": script,
+        "script_hash": _hash(script),
         # "<" could end the script that the data stand in, or hide its end.
-        "data": json.dumps({"hands": hands}, separators=(",", ":")).replace("<", "\\u003c"),
+        "data": json.dumps({"first": first, "hands": hands}, separators=(",", ":")).replace("<", "\\u003c"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda mark: texts[mark[1]], (parts / "replay.html").read_text("utf-8"))
+
+
+def _hash(text: str) -> str:
+    """Return what a content security policy calls a text that stands in the page, so that nothing else is run."""
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _games(records: Sequence[HandRecord]) -> list[int]:
+    """Return the number of each hand's game: a hand goes on with the one that its scores and its number follow."""
+    games: list[int] = []
+    awaited: dict[Any, int] = {}
+    for number, record in enumerate(records):
+        game = repr((record.rules, record.seed, record.players))
+        games.append(awaited.pop((game, record.hand_number, record.scores), number))
+        if record.episode == "game":
+            scores = tuple(map(sum, zip(record.scores, record.score_changes, strict=True)))
+            awaited[game, record.hand_number + 1, scores] = games[-1]
+    return games
 
 
 def _hand(record: HandRecord) -> dict[str, Any]:
@@ -150,8 +186,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if asked.first < 1 or asked.count < 1:
             raise RecordError(f"--first {asked.first} --count {asked.count} is not allowed: both must be at least 1")
-        chosen = islice(read_records(asked.file), asked.first - 1, asked.first - 1 + asked.count)
-        page = page_of(chosen, f"Cancellation Hearts: {asked.file.name}")
+        hands = islice(read_records(asked.file), asked.first - 1, None)
+        shown = list(islice(hands, asked.count))
+        last = asked.first - 1 + len(shown)
+        note = f"Shown: hands {asked.first} to {last} of {asked.file.name}"
+        note += f"; more with --first {last + 1}" if next(hands, None) else ", its last"
+        page = page_of(shown, f"Cancellation Hearts: {asked.file.name}", asked.first, note)
         write_whole(asked.out, page)
     except RecordError as error:
         print(f"replay: {error}", file=sys.stderr)
@@ -160,6 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"replay: {error}", file=sys.stderr)
         return 2
     print(asked.out)
+    print(note)
     return 0
 
 

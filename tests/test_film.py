@@ -2,29 +2,106 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from chearts_env import Rules
+from chearts_env import Game, Rules
 from chearts_env.film import main, save_film
-from chearts_env.record import RecordWriter
+from chearts_env.observation import Knowledge, decode
+from chearts_env.record import HandRecord, RecordWriter
+from chearts_env.recording import GameRecorder
+from chearts_env.render.everything import everything_of
+from chearts_env.render.picture import table_as_picture
+from tests.blocks import ALIKE, greatest_difference
 from tests.test_record import played
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("PIL", reason="Pillow, of the extra `render`, is not installed")
+Picture = npt.NDArray[np.uint8]
 
 
-def test_film_has_a_frame_for_every_position(tmp_path):
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory):
+    """A hand, another that seat 3 cannot tell from it at the deal, and films: seat 3's of both, an open one."""
+    (record,) = played(Rules(9, first_dealer=0, pass_cycle=(0,)), 1)
+    game, _, _ = next(record.replay())
+    world = game.redeal(3, np.random.default_rng(1))
+    hands = [world.hand(seat) for seat in range(9)]
+    again = Game.from_hands(record.rules, hands, world.kitty, world.dealer, world.hand_number, episode="hand")
+    others: list[HandRecord] = []
+    recorder, rng = GameRecorder(others.append), random.Random(1)
+    while not again.is_over:
+        recorder.step(again, rng.choice(again.legal_actions()))
+    folder = tmp_path_factory.mktemp("films")
+    assert save_film(record, folder / "seat.gif", view=3) == len(record.moves) + 1
+    save_film(record, folder / "open.gif")
+    save_film(others[0], folder / "other.gif", view=3)
+    assert not list(folder.glob("*.unfinished"))
+    return record, folder
+
+
+def first_frame(path: Path) -> Picture:
+    """The frame that a film begins with, (600, 900, 3)."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"), np.uint8)
+
+
+def as_frame(picture: Picture) -> Picture:
+    """A picture as a film keeps it: smaller, of 128 colours."""
+    from PIL import Image
+
+    small = Image.fromarray(picture).resize((900, 600), Image.Resampling.LANCZOS)
+    return np.asarray(small.quantize(128).convert("RGB"), np.uint8)
+
+
+def test_film_has_a_frame_for_every_position(filmed):
     """And one for the end."""
     from PIL import Image
 
-    (record,) = played(Rules(9, first_dealer=0), 1)
-    film = tmp_path / "hand.gif"
-    assert save_film(record, film, view=3) == len(record.moves) + 1
-    with Image.open(film) as image:
+    record, folder = filmed
+    with Image.open(folder / "seat.gif") as image:
         assert getattr(image, "n_frames", 1) > 0.9 * len(record.moves)  # Pillow joins frames that are alike
         assert image.size == (900, 600)
-    assert not list(tmp_path.glob("*.unfinished"))
+
+
+@pytest.mark.parametrize("view", [3, None])
+def test_film_begins_with_the_picture_of_the_deal(filmed, view):
+    """In every block; the picture after one decision, or with one wrong card, is another."""
+    record, folder = filmed
+    game, _, action = next(record.replay())
+    seat = record.moves[0][0] if view is None else view
+
+    def look() -> tuple[Knowledge, Any]:
+        return everything_of(game, seat) if view is None else (decode(game.observation(seat)), None)
+
+    knows, hands = look()
+    frame = first_frame(folder / ("open.gif" if view is None else "seat.gif"))
+    assert greatest_difference(frame, as_frame(table_as_picture(knows, seat, hands)), 12) < ALIKE
+    wrong = knows.hand.copy()
+    face = int(np.flatnonzero(wrong)[0])
+    wrong[face] -= 1
+    wrong[face + 1] += 1
+    wrong_card = table_as_picture(replace(knows, hand=wrong), seat, hands)
+    assert greatest_difference(frame, as_frame(wrong_card), 12) > ALIKE
+    game.step(action)
+    knows, hands = look()
+    assert greatest_difference(frame, as_frame(table_as_picture(knows, seat, hands)), 12) > ALIKE
+
+
+def test_film_of_a_seat_does_not_show_what_others_hold(filmed):
+    """The same first frame of two deals that the seat cannot tell from each other."""
+    _, folder = filmed
+    seat, other, opened = (first_frame(folder / f"{name}.gif") for name in ("seat", "other", "open"))
+    assert (seat == other).all()
+    assert greatest_difference(seat, opened, 12) > ALIKE
 
 
 def test_command_films_one_hand_of_a_file(tmp_path, capsys):
@@ -43,19 +120,6 @@ def test_command_films_one_hand_of_a_file(tmp_path, capsys):
     assert main([str(file), "-o", str(out), "--fps", "4"]) == 0
     assert "frames" in capsys.readouterr().out
     assert out.stat().st_size > 100_000
-
-
-def test_film_of_a_seat_does_not_show_what_others_hold(tmp_path):
-    """Two hands alike for that seat up to the first card: the same first frame."""
-    from PIL import Image
-
-    (record,) = played(Rules(6), 1)
-    frames = []
-    for view in (0, None):
-        save_film(record, tmp_path / "film.gif", view=view)
-        with Image.open(tmp_path / "film.gif") as image:
-            frames.append(np.asarray(image.convert("RGB")))
-    assert (frames[0] != frames[1]).any()
 
 
 def test_name_that_is_no_gifs_is_refused(tmp_path):

@@ -6,6 +6,7 @@ import copy
 import pickle
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 from chearts_env import Game, Rules, SingleSeatEnv, cancellation_hearts_v0
 from chearts_env.cards import counts_to_text
 from chearts_env.observation import decode
+from tests.blocks import ALIKE, greatest_difference
 from tests.sizes import SIZES, moon_history
 
 pytest.importorskip("PIL", reason="Pillow, of the extra `render`, is not installed")
@@ -47,12 +49,22 @@ def _without_display(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
 
 
-@pytest.mark.parametrize(
+STORED = pytest.mark.parametrize(
     ("name", "num_players", "num_steps", "shows_all"),
     [("pass_6", 6, 4, False), ("trick_8", 8, 79, False), ("trick_11", 11, 54, False), ("all_9", 9, 60, True)],
 )
+
+
+def stored_picture(name: str) -> Picture:
+    """A picture that a person has looked at."""
+    from PIL import Image
+
+    return np.asarray(Image.open(PICTURES / f"{name}.png").convert("RGB"), np.uint8)
+
+
+@STORED
 def test_picture_looks_as_it_did(name, num_players, num_steps, shows_all):
-    """Stored pictures, read by a person once; another version of Pillow may round a few edges differently."""
+    """In every block; another version of Pillow may round a few edges differently."""
     from PIL import Image
 
     game = game_at(num_players, num_steps)
@@ -62,10 +74,41 @@ def test_picture_looks_as_it_did(name, num_players, num_steps, shows_all):
         path.parent.mkdir(exist_ok=True)
         Image.fromarray(picture).save(path, optimize=True)
         pytest.fail(f"{path} was not there: look at it, and commit it")
-    stored = np.asarray(Image.open(path).convert("RGB"), np.int16)
-    differs = np.abs(picture.astype(np.int16) - stored).max(axis=2)
-    assert differs.shape == (HEIGHT, WIDTH)
-    assert (differs > 48).mean() < 0.002
+    assert picture.shape == (HEIGHT, WIDTH, 3)
+    assert greatest_difference(picture, stored_picture(name)) < ALIKE
+
+
+@STORED
+def test_one_wrong_card_is_seen(name, num_players, num_steps, shows_all):
+    """Of a hand, the smallest cards drawn included, or of the trick: another rank of the same suit."""
+    game = game_at(num_players, num_steps)
+    seat = game.mover or 0
+    knows, hands = everything_of(game, seat) if shows_all else (decode(game.observation(seat)), None)
+    stored = stored_picture(name)
+    for held in np.flatnonzero(knows.hand).tolist():
+        wrong = table_as_picture(replace(knows, hand=swapped(knows.hand, held)), seat, hands)
+        assert greatest_difference(wrong, stored) > ALIKE
+    for relative, hand in enumerate(hands or ()):
+        first = int(np.flatnonzero(hand)[0])
+        wrong_hands = [swapped(cards, first) if place == relative else cards for place, cards in enumerate(hands or ())]
+        if relative:
+            assert greatest_difference(table_as_picture(knows, seat, wrong_hands), stored) > ALIKE
+    for place, (who, face) in enumerate(knows.trick):
+        trick = [*knows.trick[:place], (who, neighbour(face)), *knows.trick[place + 1 :]]
+        assert greatest_difference(table_as_picture(replace(knows, trick=trick), seat, hands), stored) > ALIKE
+
+
+def neighbour(face: int) -> int:
+    """The next rank of the suit, or the one before the ace."""
+    return face - 1 if face % 13 == 12 else face + 1
+
+
+def swapped(hand: npt.NDArray[np.int8], face: int) -> npt.NDArray[np.int8]:
+    """A hand with one copy of a card become the next rank."""
+    other = hand.copy()
+    other[face] -= 1
+    other[neighbour(face)] += 1
+    return other
 
 
 @pytest.mark.parametrize("num_players", SIZES)

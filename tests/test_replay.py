@@ -1,32 +1,24 @@
-"""The replay page: what it holds is what the engine says, and in a real browser every control does what it says."""
+"""The replay page's data and its command; `test_replay_page` and `test_replay_views` open it in a browser."""
 
 from __future__ import annotations
 
-import html
 import json
 import random
 import re
-import shutil
-import subprocess
+from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chearts_env import Game, Rules
 from chearts_env.cards import counts_to_text
-from chearts_env.record import HandRecord, RecordWriter
+from chearts_env.record import HandRecord, RecordError, RecordWriter
 from chearts_env.recording import GameRecorder
 from chearts_env.replay import main, page_of
 from tests.sizes import SIZES, moon_history
 
 pytestmark = pytest.mark.slow  # of what is drawn and clicked; the engine is tested elsewhere
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--virtual-time-budget=20000", "--dump-dom",
-]  # fmt: skip
 
 
 def recorded(rules: Rules, seed: int, episode: Any = "hand", with_values: bool = False) -> list[HandRecord]:
@@ -129,86 +121,47 @@ def test_command_writes_a_page_that_needs_nothing_else(tmp_path, capsys):
     assert out.read_text("utf-8") == page
 
 
-# In a real browser
+def test_hands_left_out_are_said_and_numbers_are_the_files(tmp_path, capsys):
+    """By the command and on the page; 50 hands are shown unless more are asked for."""
+    file, out = tmp_path / "hands.jsonl", tmp_path / "page.html"
+    (record,) = recorded(Rules(6), 1)
+    with RecordWriter(file) as writer:
+        for _ in range(53):
+            writer.write(record)
+    for options, shown, first, count in (
+        ([], "hands 1 to 50 of hands.jsonl; more with --first 51", 1, 50),
+        (["--first", "51"], "hands 51 to 53 of hands.jsonl, its last", 51, 3),
+        (["--count", "53"], "hands 1 to 53 of hands.jsonl, its last", 1, 53),
+        (["--first", "7", "--count", "2"], "hands 7 to 8 of hands.jsonl; more with --first 9", 7, 2),
+    ):
+        assert main([str(file), "-o", str(out), *options]) == 0
+        assert capsys.readouterr().out == f"{out}\nShown: {shown}\n"
+        page = out.read_text("utf-8")
+        assert f'<p id="note">Shown: {shown}</p>' in page
+        assert (data_of(page)["first"], len(data_of(page)["hands"])) == (first, count)
 
 
-#: Uses every control as a person would and notes what the page then shows.
-DRIVER = (Path(__file__).parent / "data" / "replay_driver.html").read_text("utf-8")
+@pytest.mark.parametrize("wrong", [{"score_changes": (1, 2)}, {"scores": (0,)}, {"hand_number": "x"}, {"hands": ()}])
+def test_content_that_cannot_be_is_a_record_error(wrong):
+    """Whatever a file holds whose check sums agree."""
+    (record,) = recorded(Rules(6), 1, "game")[:1]
+    with pytest.raises(RecordError, match=r"^hand 1: "):
+        page_of([replace(record, **wrong)])
 
 
-@pytest.fixture(scope="module")
-def browsed(tmp_path_factory):
-    """What the driver noted, at a desk's and at a phone's width, and the records shown."""
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine: the page's controls cannot be tried")
-    records = [
-        record for size, seed in ((11, 1), (11, 2), (6, 3)) for record in recorded(Rules(size), seed, with_values=True)
-    ]
-    folder = tmp_path_factory.mktemp("page")
-    path = folder / "page.html"
-    path.write_text(page_of(records).replace('<script id="data"', DRIVER + '<script id="data"'), "utf-8")
-    results = []
-    for width in (1280, 390):
-        command = [
-            CHROMIUM,
-            *FLAGS,
-            f"--user-data-dir={folder / str(width)}",
-            f"--window-size={width},900",
-            path.as_uri(),
-        ]
-        page = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-        found = re.search(r'<pre id="result">(.*?)</pre>', page, re.DOTALL)
-        assert found, page[-2000:]
-        results.append(json.loads(html.unescape(found[1])))
-    return results, records
+def test_hand_that_cannot_be_is_named_by_its_number_in_the_file():
+    """A card that its seat does not hold."""
+    (record,) = recorded(Rules(6), 1)
+    wrong = replace(
+        record, moves=((record.moves[0][0], 51), *record.moves[1:]), hands=record.hands[1:] + record.hands[:1]
+    )
+    with pytest.raises(RecordError, match=r"^hand 8: "):
+        page_of([record, wrong], first=7)
 
 
-def test_every_control_does_what_it_says_in_a_browser(browsed):
-    """Buttons, keys, slider, rows; no error on the console."""
-    (result, _), records = browsed
-    assert result["errors"] == []
-    places = dict(result["steps"])
-    end = len(records[0].moves)
-    first_trick = 33 + 11  # after the passes
-    assert [places[name] for name in ("begin", "next", "right", "left", "previous")] == [0, 1, 2, 1, 0]
-    assert [places[name] for name in ("pagedown", "next-trick", "pageup", "previous-trick")] == [44, 55, 44, 0]
-    assert (places["slider"], places["row"]) == (40, first_trick + 22)
-    assert (places["home"], places["end"], places["first"], places["last"]) == (0, end, 0, end)
-    assert places["second hand"] == 0
-    assert result["views"] == [12, 7]
-    assert places["doubt"] == data_of(page_of(records))["hands"][1]["doubts"][0]["place"]
-    assert 0 < places["played"] <= 4
-    assert places["stopped"] == places["played"]
-
-
-def test_last_position_in_the_browser_is_the_engines(browsed):
-    """Points and scores."""
-    (result, _), records = browsed
-    game = None
-    for game, _, action in records[0].replay():  # noqa: B007 - the last one is wanted
-        pass
-    assert game is not None
-    assert result["last"]["points"] == game.points_seen.tolist()
-    assert result["last"]["hands"] == [""] * 11
-    for change in records[0].score_changes:
-        assert str(change) in result["scores"]
-
-
-def test_one_seats_view_hides_the_others_cards_in_the_browser(browsed):
-    """All open, or one seat's."""
-    (result, _), _ = browsed
-    assert result["all"] == 0
-    assert result["own"] > 0
-    assert result["othersOpen"] == 0
-    assert result["backs"] > 0
-    assert "<b>0</b> <!--<script> & co" in result["names"]
-    assert result["othersDoubts"] == 0
-    assert result["tricksToCome"] == 0
-
-
-def test_page_is_readable_at_phone_width_and_every_control_has_a_name(browsed):
-    """No sideways scrolling; a name for a screen reader."""
-    results, _ = browsed
-    assert [result["wide"] for result in results] == [True, True]
-    assert [result["unnamed"] for result in results] == [0, 0]
-    assert results[1]["errors"] == []
+def test_hands_of_one_game_are_told_from_others():
+    """Games that were played beside each other, their hands mixed, and single hands."""
+    games = [recorded(Rules(6, max_hands=3), seed, "game") for seed in (1, 2)]
+    single = recorded(Rules(6), 3) + recorded(Rules(6), 3)
+    mixed = [games[0][0], games[1][0], single[0], games[0][1], games[1][1], single[1], games[1][2], games[0][2]]
+    assert [hand["game"] for hand in data_of(page_of(mixed))["hands"]] == [0, 1, 2, 0, 1, 5, 1, 0]
