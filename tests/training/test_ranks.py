@@ -161,7 +161,7 @@ def test_first_process_that_goes_in_the_midst_of_work_is_told_in_a_line() -> Non
     lost = (
         "[../third_party/gloo/gloo/transport/tcp/pair.cc:538] Read error [127.0.0.1]:1: Connection reset by peer\nmore"
     )
-    with pytest.raises(ConnectionError, match="process 1 ends, for the first is gone: .* reset by peer$"):
+    with pytest.raises(ConnectionError, match=r"process 1 ends, for the first is gone: .* reset by peer$"):
         follow(Follower(Fails(lost)))
     with pytest.raises(RuntimeError, match="the loss is no number"):
         follow(Follower(Fails("the loss is no number")))
