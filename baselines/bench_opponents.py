@@ -1,7 +1,8 @@
 """How fast the opponents decide, for `python -m chearts_env.bench --also baselines.bench_opponents:works`.
 
-`careful, choosing alone` is `Careful.act` on the tables of a batch; `careful tables` is that and the batched step. A
-`search:32` decision is one that has a choice, from moments all over hands that `careful` plays.
+`careful, choosing alone` is `Careful.act` on the tables of a batch; `careful tables` is that and the batched step. `one
+seat among careful` is `SingleSeatVectorEnv` with actions at random: decisions of the learner, its opponents' and the
+deals included. A `search:32` decision is one that has a choice, from moments all over hands that `careful` plays.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from baselines.careful import Careful
 from baselines.search import Search
 from chearts_env import Game, Rules, VectorTables
 from chearts_env.bench_peers import Work
+from chearts_env.single_seat import SingleSeatVectorEnv
 
 _SEED: Final = 7
 _NUM_TABLES: Final = 1024
@@ -29,6 +31,7 @@ def works(num_players: int) -> Iterator[tuple[str, str, Work]]:
     """Yield what is measured for a number of seats: name, unit, and work that returns units done and seconds taken."""
     yield "careful, choosing alone", _UNIT, _careful(num_players, counts_step=False)
     yield "careful tables", _UNIT, _careful(num_players, counts_step=True)
+    yield "one seat among careful", _UNIT, _one_seat(num_players)
     yield f"search:{_NUM_WORLDS}", _UNIT, _search(num_players)
 
 
@@ -42,6 +45,23 @@ def _careful(num_players: int, counts_step: bool) -> Work:
         chosen = perf_counter()
         tables.step(actions)
         return len(tables), (perf_counter() if counts_step else chosen) - began
+
+    return play
+
+
+def _one_seat(num_players: int) -> Work:
+    env = SingleSeatVectorEnv(
+        _NUM_TABLES // 2, Rules(num_players), opponents=Careful(), observation_dtype=np.int8, copy=False
+    )
+    rng = np.random.default_rng(_SEED)
+    env.reset(seed=_SEED)
+
+    def play() -> tuple[int, float]:
+        masks = env.action_masks()
+        actions = (masks * rng.random(masks.shape, dtype=np.float32)).argmax(axis=1)
+        began = perf_counter()
+        env.step(actions)
+        return env.num_envs, perf_counter() - began
 
     return play
 

@@ -9,20 +9,21 @@ import pytest
 from baselines.bench_opponents import works
 from chearts_env import bench
 
-NAMES = ["careful, choosing alone", "careful tables", "search:32"]
+NUMBERS = {"careful, choosing alone": 1024, "careful tables": 1024, "one seat among careful": 512, "search:32": 1}
+NAMES = list(NUMBERS)
 
 
 @pytest.mark.jit
 @pytest.mark.parametrize("num_players", [6, 11])
 def test_works_yields_what_it_measures_with_units_done_and_seconds_taken(num_players):
-    """A batch of decisions of `careful`, one of `search:32`; no speed is asserted."""
+    """A batch of decisions of `careful` or of a learner, one of `search:32`; no speed is asserted."""
     found = {name: (unit, work) for name, unit, work in works(num_players)}
     assert list(found) == NAMES
     for name, (unit, work) in found.items():
         assert unit == "decisions/s"
         for _ in range(3):
             done, seconds = work()
-            assert done == (1 if name == "search:32" else 1024)
+            assert done == NUMBERS[name]
             assert seconds > 0
 
 

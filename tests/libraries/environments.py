@@ -65,7 +65,9 @@ class Environment:
 
 #: In the order in which they are begun: the longest first.
 ENVIRONMENTS: Final = (
-    Environment("main", ("cleanrl_ppo", "sb3_maskable_ppo", "tianshou_ppo", "torchrl_ppo", "rllib_ppo")),
+    Environment(
+        "main", ("cleanrl_ppo", "sb3_maskable_ppo", "tianshou_ppo", "torchrl_ppo", "rllib_ppo", "open_spiel_dqn")
+    ),
     Environment("agilerl", ("agilerl_ppo",)),
     Environment("pufferlib", ("pufferlib_ppo",), {"NO_OCEAN": "1", "PYTHONPATH": str(HERE / "pufferlib_build")}),
     Environment("benchmarl", ("benchmarl_ippo",)),

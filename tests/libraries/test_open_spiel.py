@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python.tests import games_sim_test
 
 from training.libraries import open_spiel_game
 
@@ -17,6 +18,15 @@ def test_open_spiels_random_simulations_pass(players, reading):
     """Serialising, cloning, legal actions, chances and returns, as OpenSpiel checks them."""
     game = pyspiel.load_game(f"{open_spiel_game.NAME}(players={players},set_aside={reading})")
     pyspiel.random_sim_test(game, 2, True, False)
+
+
+@pytest.mark.parametrize("players", [6, 8, 11])
+@pytest.mark.parametrize("reading", ["two_pairs", "no_live_card"])
+def test_open_spiels_own_suite_for_games_passes(players, reading):
+    """`games_sim_test`: pickles of game and states, clones, utilities within their bounds, nothing legal at the end."""
+    np.random.seed(players)  # noqa: NPY002 - that suite draws from NumPy's global generator
+    game = pyspiel.load_game(f"{open_spiel_game.NAME}(players={players},set_aside={reading})")
+    games_sim_test.GamesSimTest().sim_game(game)
 
 
 def test_resampled_state_looks_the_same_to_the_player():
@@ -38,24 +48,3 @@ def test_information_set_search_plays_hands(capsys):
     """At 6 seats."""
     open_spiel_game.main(["--seconds", "1", "--simulations", "6"])
     assert "points below the mean" in capsys.readouterr().out
-
-
-def test_dqn_learns_on_it():
-    """A learning algorithm of OpenSpiel's, a few hands at 6 seats."""
-    from open_spiel.python import rl_environment
-    from open_spiel.python.algorithms import random_agent
-    from open_spiel.python.pytorch import dqn
-
-    env = rl_environment.Environment(
-        open_spiel_game.NAME, players=6, observation_type=rl_environment.ObservationType.OBSERVATION
-    )
-    size = env.observation_spec()["info_state"][0]
-    learner = dqn.DQN(0, size, 54, [64], batch_size=16, learn_every=5, min_buffer_size_to_learn=16)
-    agents = [learner, *(random_agent.RandomAgent(seat, 54) for seat in range(1, 6))]
-    for _ in range(6):
-        step = env.reset()
-        while not step.last():
-            step = env.step([agents[step.observations["current_player"]].step(step).action])
-        for agent in agents:
-            agent.step(step)
-    assert learner.loss is not None
