@@ -1,7 +1,9 @@
-"""Sit down at the table, in a terminal: `python -m chearts_env.play --seats 7 --against careful`.
+"""Sit down at the table, in a terminal: `python -m chearts_env.play --seats 7 --against careful --record mine.jsonl`.
 
-Left and right choose a card, enter plays it; there is no undo. `h` asks for advice, `s` shows the scores, `q` ends it.
-Needs the extra `play`.
+Left and right choose a card, enter plays it; space marks the three to pass. There is no undo. `h` gives hints: by
+`--hints NAME` (`careful` says why, `search:K`, `pretrained` and other policies that value actions say how much worse a
+card is), `?` all keys. A record has its name once the game is over; until then, and when it is broken off, the hands
+played to their end are in FILE.unfinished. Needs the extra `play`.
 """
 
 # ruff: noqa: T201 - printing is the command's job
@@ -9,216 +11,324 @@ Needs the extra `play`.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import math
+import re
 import secrets
+import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from textwrap import wrap
 from typing import Any, Final
 
-from chearts_env.cards import face_to_text, faces_of_counts
-from chearts_env.game import action_to_text
+from chearts_env.game import Game
+from chearts_env.play_choice import Choice
+from chearts_env.play_hints import adviser_named
+from chearts_env.play_pages import help_lines, pile_lines, result_lines, said_lines, score_lines
+from chearts_env.play_screen import Page, screen
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import loaded_policy
 from chearts_env.record import RecordWriter
+from chearts_env.record_format import HandRecord
 from chearts_env.rules import PRESETS, Rules
+from chearts_env.whole_files import place_beside
 
-_COLOURS: Final = ("green", "bright_blue", "bold", "red")
-_KEYS: Final = "left/right choose   enter plays   h advice   s scores   q quit"
-
-
-def _card(text: Any, face: int, chosen: bool = False, legal: bool = True, struck: bool = False) -> None:
-    """Add a card; what is chosen stands in brackets, so that it shows without colour."""
-    style = _COLOURS[face // 13] + (" strike" if struck else "") + ("" if legal else " dim")
-    left, right = ("[", "]") if chosen else ("(", ")") if struck else (" ", " ")
-    text.append(left + face_to_text(face) + right, style + (" reverse" if chosen else ""))
+#: Longest that the others act without the screen being drawn, seconds.
+_MOST_UNSEEN: Final = 0.2
+#: Lines that page up and page down go.
+_PAGE: Final = 10
+#: What a shell says of a program that a signal has ended.
+_SIGNALLED: Final = 128
 
 
-def app_of(table: PlayTable, delay: float) -> Any:
-    """Return the terminal program; `delay` seconds pass between two moves of the others."""
+def app_of(table: PlayTable, delay: float, record: Path | None = None) -> Any:
+    """Return the terminal program; `delay` seconds pass between two moves of the others.
+
+    After `run`, `failure` is what a policy did wrong, or why a hand could not be recorded, if that ended it.
+    """
     try:
         from rich.text import Text
         from textual.app import App
+        from textual.binding import Binding
         from textual.widgets import Static
     except ImportError as error:
         raise ImportError(f"{error}; the terminal program needs: pip install 'chearts-env[play]'") from None
 
-    class PlayApp(App[None]):
-        """The table, the hand and what is being said."""
+    class Board(Static):
+        """All there is to see; it is told of its size only once that is settled."""
 
-        CSS = "Screen { layout: vertical; } #says { height: 1fr; } #keys { dock: bottom; height: 1; }"
+        def on_resize(self) -> None:
+            app: Any = self.app
+            app.show()
+
+    class PlayApp(App[None]):
+        """A screen of text that is drawn anew after everything that happens."""
+
+        CSS = "Screen { overflow: hidden; } #screen { width: 100%; height: 100%; }"
         ENABLE_COMMAND_PALETTE = False
+        BINDINGS = [Binding("ctrl+c", "interrupt", show=False, priority=True)]  # noqa: RUF012 - as the library has it
 
         def __init__(self) -> None:
             super().__init__()
-            self.place = 0  # among the legal actions
-            self.extra: list[str] = []  # advice or scores, in place of what was said
+            self.choice: Choice | None = None
+            self.page: Page | None = None
+            self.note = ""  # what to say in place of the question, until the next key
+            self.asks_to_quit = False
+            self.failure: Exception | None = None
 
         def compose(self) -> Any:
-            for name in ("status", "seats", "trick", "hand", "says"):
-                yield Static(id=name, markup=False)
-            yield Static(_KEYS, id="keys", markup=False)
+            yield Board(id="screen", markup=False)
 
         def on_mount(self) -> None:
-            self.call_after_refresh(self.show)  # by then every part knows its size
+            if hasattr(signal, "SIGHUP"):  # not on Windows
+                for number in (signal.SIGHUP, signal.SIGTERM):
+                    asyncio.get_running_loop().add_signal_handler(number, self.leave, _SIGNALLED + number)
             self.set_interval(max(delay, 0.01), self.others_move)
 
+        def leave(self, return_code: int = 0) -> None:
+            self.exit(return_code=return_code)
+
+        def action_interrupt(self) -> None:
+            self.leave(_SIGNALLED + signal.SIGINT)
+
+        # What happens
+
         def others_move(self) -> None:
-            game = table.game
-            if game.is_over or table.is_persons_turn:
-                return
-            table.step()
-            while delay == 0 and not game.is_over and not table.is_persons_turn:
-                table.step()
-            self.show()
+            end = time.monotonic() + _MOST_UNSEEN
+            is_first = True
+            while self.others_are_to_move() and (is_first or (delay == 0 and time.monotonic() < end)):
+                self.attempt(table.step)
+                is_first = False
+            if not is_first:
+                self.show()
+
+        def others_are_to_move(self) -> bool:
+            return (
+                self.failure is None and table.result is None and not table.game.is_over and not table.is_persons_turn
+            )
+
+        def attempt(self, act: Callable[[], None]) -> None:
+            num_hands = len(table.game.score_sheet)
+            try:
+                act()
+            except (ValueError, OSError) as error:
+                self.failure = error
+                self.exit(return_code=1)
+            if len(table.game.score_sheet) > num_hands:
+                self.page = Page(result_lines(table.view()))
 
         def on_key(self, event: Any) -> None:
+            key = event.character if event.character in ("?",) else event.key
+            asked_to_quit, self.asks_to_quit, self.note = self.asks_to_quit, False, ""
             actions: dict[str, Callable[[], None]] = {
-                "left": lambda: self.move(-1), "right": lambda: self.move(1), "enter": self.play, "h": self.advise,
-                "s": self.score, "q": self.exit,
+                "left": lambda: self.move(-1), "right": lambda: self.move(1),
+                "space": self.toggle, "enter": self.enter, "h": self.ask_for_hints, "escape": self.go_back,
+                "up": lambda: self.scroll(-1), "down": lambda: self.scroll(1),
+                "pageup": lambda: self.scroll(-_PAGE), "pagedown": lambda: self.scroll(_PAGE),
+                "s": lambda: self.open(score_lines(table.view())), "l": lambda: self.open(said_lines(table.view())),
+                "p": lambda: self.open(pile_lines(table.view())), "r": lambda: self.open(result_lines(table.view())),
+                "?": lambda: self.open(self.help()), "q": lambda: self.quit(asked_to_quit),
             }  # fmt: skip
-            if event.key in actions:
+            if key in actions:
                 event.stop()
-                actions[event.key]()
-                if event.key != "q":
-                    self.show()
+                actions[key]()
+            self.show()
 
         def move(self, step: int) -> None:
-            if not table.is_persons_turn:
+            if self.choice is not None:
+                self.choice.move(step)
+
+        def toggle(self) -> None:
+            if self.choice is not None:
+                self.note = self.choice.toggle()
+
+        def enter(self) -> None:
+            if table.result is not None:
+                if not table.game.is_over:
+                    table.go_on()
+                    self.page = None
                 return
-            legal = table.game.legal_actions()
-            self.place = (self.place + step) % max(len(legal), 1)
+            if self.choice is None:
+                return
+            actions = self.choice.actions()
+            if not actions:
+                self.note = "Mark three cards with space first; then enter gives them."
+                return
+            self.choice = self.page = None
+            for action in actions:
+                self.attempt(lambda chosen=action: table.choose(chosen))  # type: ignore[misc]
 
-        def play(self) -> None:
-            self.extra = []
-            if table.is_persons_turn:
-                legal = table.game.legal_actions()
-                table.choose(legal[min(self.place, len(legal) - 1)])
-                self.place = 0
+        def ask_for_hints(self) -> None:
+            if self.choice is None:
+                self.note = "Hints are for your own turn."
+            elif len(self.choice.given) and self.choice.actions():
+                self.note = "Three cards are marked already: enter gives them, space takes one back."
+            else:
+                name = table.adviser[0] if table.adviser else ""
+                self.page = Page([f"{name} is thinking …"])
+                self.call_after_refresh(self.give_hints, self.page, self.choice.given)
 
-        def advise(self) -> None:
-            self.extra = table.advice() if table.is_persons_turn else ["It is not your turn."]
+        def give_hints(self, page: Page, given: list[int]) -> None:
+            if self.page is not page:
+                return
+            try:
+                page.lines = table.hints(given)
+            except ValueError as error:
+                page.lines = [f"No hints: {error}"]
+            self.show()
 
-        def score(self) -> None:
-            sheet = table.game.score_sheet
-            heads = "      " + "".join(f"{f'P{seat}':>5}" for seat in range(table.game.num_players))
-            rows = [f"{number + 1:>5} " + "".join(f"{points:>5}" for points in row) for number, row in enumerate(sheet)]
-            total = "total " + "".join(f"{points:>5}" for points in table.game.scores)
-            self.extra = [heads, *rows[-6:], total]
+        def open(self, lines: list[str]) -> None:
+            self.page = Page(lines)
+
+        def go_back(self) -> None:
+            self.page = Page(result_lines(table.view())) if table.result is not None else None
+
+        def scroll(self, lines: int) -> None:
+            if self.page is not None:
+                self.page.offset = max(0, self.page.offset + lines)
+
+        def help(self) -> list[str]:
+            kept = f"{record}, as {place_beside(record)} until the game is over" if record else None
+            return help_lines(table.game.rules, table.adviser[0] if table.adviser else None, kept)
+
+        def quit(self, is_sure: bool) -> None:
+            if is_sure or table.game.is_over:
+                self.leave()
+            else:
+                self.asks_to_quit = True
+                self.note = "Leave this game? q once more leaves, any other key goes on."
 
         def show(self) -> None:
-            knows = table.knowledge()
-            words = {
-                "pass": f"pass three cards, {knows.pass_offset:+d} seats",
-                "play": f"trick {knows.trick_number + 1}",
-                "moon": "settle the moon",
-                "over": "the game is over",
-            }
-            whose = "your turn" if table.is_persons_turn else "wait"
-            hearts = "broken" if knows.hearts_broken else "not broken"
-            hand = f"Hand {len(table.game.score_sheet) + (not table.game.is_over)}"
-            self.query_one("#status", Static).update(f"{hand}: {words[knows.phase]}; hearts {hearts}; {whose}")
-            self.query_one("#seats", Static).update(self.seats())
-            self.query_one("#trick", Static).update(self.trick(knows))
-            self.query_one("#hand", Static).update(self.hand())
-            room = self.query_one("#says", Static)
-            lines = [
-                part
-                for line in self.extra or table.said
-                for part in wrap(line, room.size.width or 80, drop_whitespace=False)
-            ]
-            # The last lines that there is room for.
-            room.update(Text("\n".join(lines[-max(room.size.height, 1) :])))
-
-        def seats(self) -> Any:
-            game, text = table.game, Text()
-            for seat in range(game.num_players):
-                marks = "".join(
-                    mark if who == seat else " "
-                    for mark, who in (
-                        (">", game.mover),
-                        ("L", game.leader),
-                        ("D", game.dealer),
-                        ("K", game.kitty_taker),
-                    )
-                )
-                left = int(game.hand(seat).sum())
-                line = f"{marks} {table.name_of(seat):<22.22} {left:>2} cards {game.points_seen[seat]:>3} points"
-                text.append(f"{line}  score {game.scores[seat]:>4}\n", "bold" if seat == table.seat else "")
-            text.rstrip()
-            return text
-
-        def trick(self, knows: Any) -> Any:
-            text = Text("Trick ")
-            faces = [face for _, face in table.game.trick]
-            for seat, face in table.game.trick:
-                text.append(f" P{seat}")
-                _card(text, face, struck=faces.count(face) == 2)
-            pile = int(knows.pile.sum())
-            text.append(f"\nPile   {pile} cards, {knows.pile_points} points" if pile else "\nPile   -")
-            return text
-
-        def hand(self) -> Any:
-            game, text = table.game, Text("Hand ")
-            legal = game.legal_actions() if table.is_persons_turn else []
-            chosen = legal[min(self.place, len(legal) - 1)] if legal else None
-            if game.phase == "moon" and chosen is not None:
-                return Text(
-                    "Moon  " + "  ".join(f"[{action_to_text(a)}]" if a == chosen else action_to_text(a) for a in legal)
-                )
-            marked = False
-            for face in faces_of_counts(game.hand(table.seat)):
-                _card(text, face, face == chosen and not marked, face in legal or not legal)
-                marked = marked or face == chosen
-            return text
+            view = table.view()
+            if view.legal and self.choice is None:
+                self.choice = Choice(view)
+            board = self.query_one(Board)
+            lines = screen(view, self.choice, self.page, board.size.width, board.size.height, self.note)
+            text = Text(no_wrap=True, end="")
+            for number, line in enumerate(lines):
+                for piece, style in line:
+                    text.append(piece, style)
+                if number < len(lines) - 1:
+                    text.append("\n")
+            board.update(text)
 
     return PlayApp()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Play; return 0, or 2 for what cannot be."""
+def rules_of(preset: str, seats: int, options: Sequence[str]) -> Rules:
+    """Return rules of a preset with options written as `name=value`. Raises ValueError for what is not allowed."""
+    values: dict[str, Any] = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            raise ValueError(f"--rule {option!r} is not allowed: it must be NAME=VALUE, such as target_score=100")
+        words: list[Any] = [int(word) if re.fullmatch(r"-?[0-9]+", word) else word for word in text.split(",")]
+        values[name] = tuple(words) if name == "pass_cycle" else words[0] if len(words) == 1 else text
+    rules: Rules = getattr(Rules, preset)(seats, **values)
+    return rules
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m chearts_env.play", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seats", type=int, default=6, help="6 … 11")
     parser.add_argument("--rules", default="card_page", choices=PRESETS)
     parser.add_argument(
+        "--rule", nargs="+", default=[], metavar="NAME=VALUE", help="options of Rules, such as target_score=100"
+    )
+    parser.add_argument(
         "--against", nargs="+", default=["random_legal"], metavar="NAME", help="names, or module:attribute"
+    )
+    parser.add_argument(
+        "--hints", metavar="NAME", help="whose hints `h` gives; else those of the first opponent that can, or careful's"
     )
     parser.add_argument("--seat", type=int, default=0, help="yours")
     parser.add_argument("--seed", type=int, help="of the deals; drawn if none is given")
     parser.add_argument("--hand", action="store_true", help="a single hand, not a whole game")
     parser.add_argument("--delay", type=float, default=0.3, help="seconds between two moves of the others")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep the hands played to their end")
-    asked = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play; return 0, 1 for a policy that failed, 2 for what cannot be, 128 + n if signal n ended it."""
+    asked = _parser().parse_args(arguments)
     writer: RecordWriter | None = None
     try:
-        rules = getattr(Rules, asked.rules)(asked.seats)
+        rules = rules_of(asked.rules, asked.seats, asked.rule)
+        if not (math.isfinite(asked.delay) and asked.delay >= 0):
+            raise ValueError(f"--delay {asked.delay} is not allowed: it must be a number of seconds from 0 on")
         opponents = [(name, loaded_policy(name)) for name in asked.against]
-        if asked.record and asked.record.exists():
-            raise ValueError(f"--record {asked.record} is there already: another name is needed")
-        with ExitStack() as stack:
-            writer = stack.enter_context(RecordWriter(asked.record)) if asked.record else None
-            table = PlayTable(
-                rules, asked.seat, opponents, seed=secrets.randbits(32) if asked.seed is None else asked.seed,
-                episode="hand" if asked.hand else "game", write=writer.write if writer else lambda record: None,
-            )  # fmt: skip
-            app = app_of(table, asked.delay)
-            app.run()
-            status = app.return_code or 0
+        adviser = adviser_named(asked.hints, opponents)
+        game = Game(
+            rules, secrets.randbits(32) if asked.seed is None else asked.seed, episode="hand" if asked.hand else "game"
+        )
+        table = PlayTable(
+            game, asked.seat, opponents, adviser=adviser, write=lambda record: _keep(writer, record)
+        )  # fmt: skip
+        app = app_of(table, asked.delay, asked.record)
+        _refuse_places_taken(asked.record)
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise ValueError("this needs a terminal: standard input and output must both be one")
+        print("preparing the players …", flush=True)
+        table.try_players()
+        writer = RecordWriter(asked.record) if asked.record else None
     except (ValueError, OSError, ImportError) as error:
         print(f"play: {error}", file=sys.stderr)
         return 2
+    try:
+        app.run()
+    finally:
+        told = _end_record(writer, table.game.is_over)
+    _say_goodbye(table, told)
+    if app.failure is not None:
+        print(f"play: {app.failure}", file=sys.stderr)
+    return app.return_code or 0
+
+
+def _keep(writer: RecordWriter | None, record: HandRecord) -> None:
     if writer is not None:
-        _tell_record(asked.record, writer.num_hands)
-    return status
+        writer.write(record)
+        writer.flush()
 
 
-def _tell_record(path: Path, num_hands: int) -> None:
-    if num_hands:
-        print(f"record: {path}, {num_hands} hands")
-    else:
-        path.unlink()
-        print("no hand was played to its end: nothing to record")
+def _refuse_places_taken(record: Path | None) -> None:
+    if record is None:
+        return
+    if record.exists():
+        raise ValueError(f"--record {record} is there already: another name is needed")
+    if place_beside(record).exists():
+        raise ValueError(
+            f"--record {record}: {place_beside(record)} holds hands of a game that was broken off, or that is being "
+            "played; rename it, or give another name"
+        )
+
+
+def _end_record(writer: RecordWriter | None, is_over: bool) -> list[str]:
+    """Give the record of a game that is over its name, leave any other unfinished; return what there is to tell."""
+    if writer is None:
+        return []
+    hands = f"{writer.num_hands} hand{'s' if writer.num_hands > 1 else ''}"
+    if is_over:
+        writer.close()
+        return [f"record: {writer.path}, {hands}"]
+    writer.leave_unfinished()
+    if not writer.num_hands:
+        return ["no hand was played to its end: nothing is recorded"]
+    beside = place_beside(writer.path)
+    return [
+        f"record: {beside}, {hands} of a game that was not finished; to look at them:",
+        f"  python -m chearts_env.replay {beside} --count {writer.num_hands} -o page.html",
+    ]
+
+
+def _say_goodbye(table: PlayTable, told: list[str]) -> None:
+    scores = ", ".join(f"P{seat} {points}" for seat, points in enumerate(table.game.scores))
+    state = table.said[-1] if table.game.is_over else "The game was left before its end"
+    try:
+        print("\n".join([f"{state}; scores: {scores}", *told]), flush=True)
+    except OSError:  # the terminal is gone
+        sys.stdout = None  # or it would be tried once more at exit
 
 
 if __name__ == "__main__":

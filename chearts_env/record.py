@@ -57,11 +57,22 @@ class RecordWriter:
         self._chain = zlib.crc32(line.encode(), self._chain)
         self.num_hands += 1
 
+    def flush(self) -> None:
+        """Have the hands so far on disk, whatever becomes of this process."""
+        self._file.flush()
+
     def close(self) -> None:
         """Write the last line and give the file its name."""
         self._file.write(_last_line(self.num_hands, self._chain))
         self._file.close()
         self._beside.replace(self.path)
+
+    def leave_unfinished(self) -> None:
+        """End without the last line: hands stay beside, as FILE.unfinished; if there are none, nothing stays."""
+        if self.num_hands:
+            self._file.close()
+        else:
+            self.discard()
 
     def discard(self) -> None:
         """End without a file; nothing is left of it."""
@@ -76,10 +87,8 @@ class RecordWriter:
         """End."""
         if kind is None:
             self.close()
-        elif self.num_hands:
-            self._file.close()
         else:
-            self.discard()
+            self.leave_unfinished()
 
 
 def _last_line(num_hands: int, chain: int) -> str:

@@ -49,7 +49,11 @@ ROOMS = (
     "record_minari",
     "replay",  # a page to look at records
     "recording",  # makes records of what is being played
+    "play_hints",  # what a policy thinks of a person's choices
     "play_table",  # a person at a table with policies
+    "play_choice",  # ... choosing
+    "play_screen",  # ... what is shown, as text
+    "play_pages",  # ... and what can be looked up
     "play",  # ... in a terminal
     "film",  # records as moving pictures
     "seating",  # policies at tables, played to the end
