@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chearts_env.observation import field_values
-from chearts_env.play import app_of
+from chearts_env.play_app import app_of
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import RandomLegal
 from chearts_env.record import RecordWriter

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import random
+from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from chearts_env import Game, Rules
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import RandomLegal
+
+
+class Explaining(RandomLegal):
+    """Plays at random, and says why."""
+
+    def explain(self, observation: Any, action_mask: Any) -> list[Any]:
+        legal = [int(each) for each in np.flatnonzero(action_mask)]
+        return [SimpleNamespace(action=each, cost=float(each), words="because") for each in legal]
 
 
 def table_of(rules: Rules, seat: int = 0, seed: int = 5, **options: Any) -> PlayTable:

@@ -155,14 +155,14 @@ def test_moon_is_settled_by_keys(tmp_path: Path):
 
 def test_looking_things_up_takes_nothing_back_and_plays_nothing(tmp_path: Path):
     """Hints, scores, log, pile, help; no key but enter moves the game on, and none takes a card back."""
-    with playing(80, 24, "--seats", "11", "--hints", "careful", *QUICK) as terminal:
+    with playing(80, 24, "--seats", "11", "--hints", "tests.play_tables:Explaining", *QUICK) as terminal:
         pass_three(terminal, np.random.default_rng(0))
         wait_for_turn(terminal)
         play_card(terminal, np.random.default_rng(0))
         terminal.wait_for("trick 2", "Your turn: ")
         seats = terminal.settle()
         for key, words in (
-            (b"h", ("careful, best first:", "points: ")), (b"s", ("score", "The game ends once")),
+            (b"h", ("Explaining, best first:", "points: because")), (b"s", ("score", "The game ends once")),
             (b"l", ("newest first",)), (b"p", ("pile",)), (b"r", ("No hand has ended yet.",)),
             (b"?", ("KEYS", "up and down show the others")),
         ):  # fmt: skip
