@@ -193,6 +193,9 @@ class PlayTable:
             chosen_actions(policy, name, seen.copy(), mask, np.array([seat]), self._trial_keys)
         if self.adviser is not None:
             hint_lines(self.adviser, seen[0], mask[0], _generator(self._trial_keys))
+        trial, action = game.copy(), game.legal_actions()[0]
+        _step_and_stay(trial.copy()._tables, action)
+        trial.step(action)
 
     def step(self) -> None:
         """Have the next policy act; the game must go on, and it must not be the person's turn."""
