@@ -93,17 +93,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         app.run()
     finally:
-        told = _end_record(writer, table.game.is_over)
+        told, is_kept = _end_record(writer, table.game.is_over)
     _say_goodbye(table, told)
     if app.failure is not None:
         print(f"play: {app.failure}", file=sys.stderr)
-    return app.return_code or 0
+    return (app.return_code or 0) if is_kept else 2
 
 
 def _keep(writer: RecordWriter | None, record: HandRecord) -> None:
-    if writer is not None:
+    if writer is None:
+        return
+    try:
         writer.write(record)
         writer.flush()
+    except OSError as error:
+        raise OSError(f"{place_beside(writer.path)}: {error}") from error
 
 
 def _refuse_places_taken(record: Path | None) -> None:
@@ -118,22 +122,25 @@ def _refuse_places_taken(record: Path | None) -> None:
         )
 
 
-def _end_record(writer: RecordWriter | None, is_over: bool) -> list[str]:
-    """Give the record of a game that is over its name, leave any other unfinished; return what there is to tell."""
+def _end_record(writer: RecordWriter | None, is_over: bool) -> tuple[list[str], bool]:
+    """Give the record of a game that is over its name, leave any other unfinished; return what to tell, and success."""
     if writer is None:
-        return []
-    hands = f"{writer.num_hands} hand{'s' if writer.num_hands > 1 else ''}"
-    if is_over:
-        writer.close()
-        return [f"record: {writer.path}, {hands}"]
-    writer.leave_unfinished()
-    if not writer.num_hands:
-        return ["no hand was played to its end: nothing is recorded"]
+        return [], True
+    hands = f"{writer.num_hands} hand{'' if writer.num_hands == 1 else 's'}"
     beside = place_beside(writer.path)
+    try:
+        if is_over:
+            writer.close()
+            return [f"record: {writer.path}, {hands}"], True
+        writer.leave_unfinished()
+    except OSError as error:  # a full disk, say
+        return [f"record: {beside} may lack its end: {error}"], False
+    if not writer.num_hands:
+        return ["no hand was played to its end: nothing is recorded"], True
     return [
         f"record: {beside}, {hands} of a game that was not finished; to look at them:",
         f"  python -m chearts_env.replay {beside} --count {writer.num_hands} -o page.html",
-    ]
+    ], True
 
 
 def _say_goodbye(table: PlayTable, told: list[str]) -> None:

@@ -53,7 +53,7 @@ def screen(view: View, choice: Choice | None, page: Page | None, width: int, hei
     if view.result is None:
         top += _table(view, width) + _hand(view, choice)
     room = height - len(top) - len(bottom)
-    middle = _shown_page(page, width, room) if page else [_plain(line) for line in view.said[-room:]]
+    middle = _shown_page(page, width, room) if page else [_plain(line) for line in view.said[-room:] if room > 0]
     blank = [_plain("")] * (room - len(middle))
     return [_cut(line, width) for line in top + middle + blank + bottom]
 
@@ -137,14 +137,11 @@ def _taken(trick: Trick) -> str:
 
 
 def _cards_of_seats(cards: Sequence[tuple[int, int]]) -> list[Line]:
-    struck = cancelled_faces(cards)
-    return [
-        [
-            (f"P{seat} ", ""),
-            card_piece(face, "strike", "(", ")  ") if face in struck else card_piece(face, "", "", "  "),
-        ]
-        for seat, face in cards
-    ]
+    struck, lines = cancelled_faces(cards), []
+    for seat, face in cards:
+        card = card_piece(face, "strike", "(", ")") if face in struck else card_piece(face, "", "", "")
+        lines.append([(f"P{seat} ", ""), card, ("  ", "")])
+    return lines
 
 
 def _words(texts: Sequence[str]) -> list[Line]:
