@@ -1,7 +1,9 @@
-"""Sit down at the table, in a terminal: `python -m chearts_env.play --seats 7 --against careful`.
+"""Sit down at the table, in a terminal: `python -m chearts_env.play --seats 7 --against careful --record mine.jsonl`.
 
-Left and right choose a card, enter plays it; there is no undo. `h` asks for advice, `s` shows the scores, `q` ends it.
-Needs the extra `play`.
+Left and right choose a card, enter plays it; space marks the three to pass. There is no undo. `h` gives hints: by
+`--hints NAME` (`careful` says why, `search:K`, `pretrained` and other policies that value actions say how much worse a
+card is), `?` all keys. A record has its name once the game is over; until then, and when it is broken off, the hands
+played to their end are in FILE.unfinished. Needs the extra `play`.
 """
 
 # ruff: noqa: T201 - printing is the command's job
@@ -9,216 +11,145 @@ Needs the extra `play`.
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import secrets
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
-from textwrap import wrap
-from typing import Any, Final
+from typing import Any
 
-from chearts_env.cards import face_to_text, faces_of_counts
-from chearts_env.game import action_to_text
+from chearts_env.game import Game
+from chearts_env.play_app import app_of
+from chearts_env.play_hints import adviser_named
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import loaded_policy
 from chearts_env.record import RecordWriter
+from chearts_env.record_format import HandRecord
 from chearts_env.rules import PRESETS, Rules
-
-_COLOURS: Final = ("green", "bright_blue", "bold", "red")
-_KEYS: Final = "left/right choose   enter plays   h advice   s scores   q quit"
+from chearts_env.whole_files import place_beside
 
 
-def _card(text: Any, face: int, chosen: bool = False, legal: bool = True, struck: bool = False) -> None:
-    """Add a card; what is chosen stands in brackets, so that it shows without colour."""
-    style = _COLOURS[face // 13] + (" strike" if struck else "") + ("" if legal else " dim")
-    left, right = ("[", "]") if chosen else ("(", ")") if struck else (" ", " ")
-    text.append(left + face_to_text(face) + right, style + (" reverse" if chosen else ""))
+def rules_of(preset: str, seats: int, options: Sequence[str]) -> Rules:
+    """Return rules of a preset with options written as `name=value`. Raises ValueError for what is not allowed."""
+    values: dict[str, Any] = {}
+    for option in options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            raise ValueError(f"--rule {option!r} is not allowed: it must be NAME=VALUE, such as target_score=100")
+        words: list[Any] = [int(word) if re.fullmatch(r"-?[0-9]+", word) else word for word in text.split(",")]
+        values[name] = tuple(words) if name == "pass_cycle" else words[0] if len(words) == 1 else text
+    rules: Rules = getattr(Rules, preset)(seats, **values)
+    return rules
 
 
-def app_of(table: PlayTable, delay: float) -> Any:
-    """Return the terminal program; `delay` seconds pass between two moves of the others."""
-    try:
-        from rich.text import Text
-        from textual.app import App
-        from textual.widgets import Static
-    except ImportError as error:
-        raise ImportError(f"{error}; the terminal program needs: pip install 'chearts-env[play]'") from None
-
-    class PlayApp(App[None]):
-        """The table, the hand and what is being said."""
-
-        CSS = "Screen { layout: vertical; } #says { height: 1fr; } #keys { dock: bottom; height: 1; }"
-        ENABLE_COMMAND_PALETTE = False
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.place = 0  # among the legal actions
-            self.extra: list[str] = []  # advice or scores, in place of what was said
-
-        def compose(self) -> Any:
-            for name in ("status", "seats", "trick", "hand", "says"):
-                yield Static(id=name, markup=False)
-            yield Static(_KEYS, id="keys", markup=False)
-
-        def on_mount(self) -> None:
-            self.call_after_refresh(self.show)  # by then every part knows its size
-            self.set_interval(max(delay, 0.01), self.others_move)
-
-        def others_move(self) -> None:
-            game = table.game
-            if game.is_over or table.is_persons_turn:
-                return
-            table.step()
-            while delay == 0 and not game.is_over and not table.is_persons_turn:
-                table.step()
-            self.show()
-
-        def on_key(self, event: Any) -> None:
-            actions: dict[str, Callable[[], None]] = {
-                "left": lambda: self.move(-1), "right": lambda: self.move(1), "enter": self.play, "h": self.advise,
-                "s": self.score, "q": self.exit,
-            }  # fmt: skip
-            if event.key in actions:
-                event.stop()
-                actions[event.key]()
-                if event.key != "q":
-                    self.show()
-
-        def move(self, step: int) -> None:
-            if not table.is_persons_turn:
-                return
-            legal = table.game.legal_actions()
-            self.place = (self.place + step) % max(len(legal), 1)
-
-        def play(self) -> None:
-            self.extra = []
-            if table.is_persons_turn:
-                legal = table.game.legal_actions()
-                table.choose(legal[min(self.place, len(legal) - 1)])
-                self.place = 0
-
-        def advise(self) -> None:
-            self.extra = table.advice() if table.is_persons_turn else ["It is not your turn."]
-
-        def score(self) -> None:
-            sheet = table.game.score_sheet
-            heads = "      " + "".join(f"{f'P{seat}':>5}" for seat in range(table.game.num_players))
-            rows = [f"{number + 1:>5} " + "".join(f"{points:>5}" for points in row) for number, row in enumerate(sheet)]
-            total = "total " + "".join(f"{points:>5}" for points in table.game.scores)
-            self.extra = [heads, *rows[-6:], total]
-
-        def show(self) -> None:
-            knows = table.knowledge()
-            words = {
-                "pass": f"pass three cards, {knows.pass_offset:+d} seats",
-                "play": f"trick {knows.trick_number + 1}",
-                "moon": "settle the moon",
-                "over": "the game is over",
-            }
-            whose = "your turn" if table.is_persons_turn else "wait"
-            hearts = "broken" if knows.hearts_broken else "not broken"
-            hand = f"Hand {len(table.game.score_sheet) + (not table.game.is_over)}"
-            self.query_one("#status", Static).update(f"{hand}: {words[knows.phase]}; hearts {hearts}; {whose}")
-            self.query_one("#seats", Static).update(self.seats())
-            self.query_one("#trick", Static).update(self.trick(knows))
-            self.query_one("#hand", Static).update(self.hand())
-            room = self.query_one("#says", Static)
-            lines = [
-                part
-                for line in self.extra or table.said
-                for part in wrap(line, room.size.width or 80, drop_whitespace=False)
-            ]
-            # The last lines that there is room for.
-            room.update(Text("\n".join(lines[-max(room.size.height, 1) :])))
-
-        def seats(self) -> Any:
-            game, text = table.game, Text()
-            for seat in range(game.num_players):
-                marks = "".join(
-                    mark if who == seat else " "
-                    for mark, who in (
-                        (">", game.mover),
-                        ("L", game.leader),
-                        ("D", game.dealer),
-                        ("K", game.kitty_taker),
-                    )
-                )
-                left = int(game.hand(seat).sum())
-                line = f"{marks} {table.name_of(seat):<22.22} {left:>2} cards {game.points_seen[seat]:>3} points"
-                text.append(f"{line}  score {game.scores[seat]:>4}\n", "bold" if seat == table.seat else "")
-            text.rstrip()
-            return text
-
-        def trick(self, knows: Any) -> Any:
-            text = Text("Trick ")
-            faces = [face for _, face in table.game.trick]
-            for seat, face in table.game.trick:
-                text.append(f" P{seat}")
-                _card(text, face, struck=faces.count(face) == 2)
-            pile = int(knows.pile.sum())
-            text.append(f"\nPile   {pile} cards, {knows.pile_points} points" if pile else "\nPile   -")
-            return text
-
-        def hand(self) -> Any:
-            game, text = table.game, Text("Hand ")
-            legal = game.legal_actions() if table.is_persons_turn else []
-            chosen = legal[min(self.place, len(legal) - 1)] if legal else None
-            if game.phase == "moon" and chosen is not None:
-                return Text(
-                    "Moon  " + "  ".join(f"[{action_to_text(a)}]" if a == chosen else action_to_text(a) for a in legal)
-                )
-            marked = False
-            for face in faces_of_counts(game.hand(table.seat)):
-                _card(text, face, face == chosen and not marked, face in legal or not legal)
-                marked = marked or face == chosen
-            return text
-
-    return PlayApp()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Play; return 0, or 2 for what cannot be."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m chearts_env.play", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seats", type=int, default=6, help="6 … 11")
     parser.add_argument("--rules", default="card_page", choices=PRESETS)
     parser.add_argument(
+        "--rule", nargs="+", default=[], metavar="NAME=VALUE", help="options of Rules, such as target_score=100"
+    )
+    parser.add_argument(
         "--against", nargs="+", default=["random_legal"], metavar="NAME", help="names, or module:attribute"
+    )
+    parser.add_argument(
+        "--hints", metavar="NAME", help="whose hints `h` gives; else those of the first opponent that can, or careful's"
     )
     parser.add_argument("--seat", type=int, default=0, help="yours")
     parser.add_argument("--seed", type=int, help="of the deals; drawn if none is given")
     parser.add_argument("--hand", action="store_true", help="a single hand, not a whole game")
     parser.add_argument("--delay", type=float, default=0.3, help="seconds between two moves of the others")
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep the hands played to their end")
-    asked = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Play; return 0, 1 for a policy that failed, 2 for what cannot be, 128 + n if signal n ended it."""
+    asked = _parser().parse_args(arguments)
     writer: RecordWriter | None = None
     try:
-        rules = getattr(Rules, asked.rules)(asked.seats)
+        rules = rules_of(asked.rules, asked.seats, asked.rule)
+        if not (math.isfinite(asked.delay) and asked.delay >= 0):
+            raise ValueError(f"--delay {asked.delay} is not allowed: it must be a number of seconds from 0 on")
         opponents = [(name, loaded_policy(name)) for name in asked.against]
-        if asked.record and asked.record.exists():
-            raise ValueError(f"--record {asked.record} is there already: another name is needed")
-        with ExitStack() as stack:
-            writer = stack.enter_context(RecordWriter(asked.record)) if asked.record else None
-            table = PlayTable(
-                rules, asked.seat, opponents, seed=secrets.randbits(32) if asked.seed is None else asked.seed,
-                episode="hand" if asked.hand else "game", write=writer.write if writer else lambda record: None,
-            )  # fmt: skip
-            app = app_of(table, asked.delay)
-            app.run()
-            status = app.return_code or 0
+        adviser = adviser_named(asked.hints, opponents)
+        game = Game(
+            rules, secrets.randbits(32) if asked.seed is None else asked.seed, episode="hand" if asked.hand else "game"
+        )
+        table = PlayTable(
+            game, asked.seat, opponents, adviser=adviser, write=lambda record: _keep(writer, record)
+        )  # fmt: skip
+        app = app_of(table, asked.delay, asked.record)
+        _refuse_places_taken(asked.record)
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise ValueError("this needs a terminal: standard input and output must both be one")
+        print("preparing the players …", flush=True)
+        table.try_players()
+        writer = RecordWriter(asked.record) if asked.record else None
     except (ValueError, OSError, ImportError) as error:
         print(f"play: {error}", file=sys.stderr)
         return 2
-    if writer is not None:
-        _tell_record(asked.record, writer.num_hands)
-    return status
+    try:
+        app.run()
+    finally:
+        told, is_kept = _end_record(writer, table.game.is_over)
+    _say_goodbye(table, told)
+    if app.failure is not None:
+        print(f"play: {app.failure}", file=sys.stderr)
+    return (app.return_code or 0) if is_kept else 2
 
 
-def _tell_record(path: Path, num_hands: int) -> None:
-    if num_hands:
-        print(f"record: {path}, {num_hands} hands")
-    else:
-        path.unlink()
-        print("no hand was played to its end: nothing to record")
+def _keep(writer: RecordWriter | None, record: HandRecord) -> None:
+    if writer is None:
+        return
+    try:
+        writer.write(record)
+        writer.flush()
+    except OSError as error:
+        raise OSError(f"{place_beside(writer.path)}: {error}") from error
+
+
+def _refuse_places_taken(record: Path | None) -> None:
+    if record is None:
+        return
+    if record.exists():
+        raise ValueError(f"--record {record} is there already: another name is needed")
+    if place_beside(record).exists():
+        raise ValueError(
+            f"--record {record}: {place_beside(record)} holds hands of a game that was broken off, or that is being "
+            "played; rename it, or give another name"
+        )
+
+
+def _end_record(writer: RecordWriter | None, is_over: bool) -> tuple[list[str], bool]:
+    """Give the record of a game that is over its name, leave any other unfinished; return what to tell, and success."""
+    if writer is None:
+        return [], True
+    hands = f"{writer.num_hands} hand{'' if writer.num_hands == 1 else 's'}"
+    beside = place_beside(writer.path)
+    try:
+        if is_over:
+            writer.close()
+            return [f"record: {writer.path}, {hands}"], True
+        writer.leave_unfinished()
+    except OSError as error:  # a full disk, say
+        return [f"record: {beside} may lack its end: {error}"], False
+    if not writer.num_hands:
+        return ["no hand was played to its end: nothing is recorded"], True
+    return [
+        f"record: {beside}, {hands} of a game that was not finished; to look at them:",
+        f"  python -m chearts_env.replay {beside} --count {writer.num_hands} -o page.html",
+    ], True
+
+
+def _say_goodbye(table: PlayTable, told: list[str]) -> None:
+    scores = ", ".join(f"P{seat} {points}" for seat, points in enumerate(table.game.scores))
+    state = table.said[-1] if table.game.is_over else "The game was left before its end"
+    try:
+        print("\n".join([f"{state}; scores: {scores}", *told]), flush=True)
+    except OSError:  # the terminal is gone
+        sys.stdout = None  # or it would be tried once more at exit
 
 
 if __name__ == "__main__":

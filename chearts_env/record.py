@@ -71,12 +71,25 @@ class RecordWriter:
         self._chain = zlib.crc32(line.encode(), self._chain)
         self.num_hands += 1
 
+    def flush(self) -> None:
+        """Have the hands so far on disk, whatever becomes of this process."""
+        with _named(self.path):
+            self._file.flush()
+
     def close(self) -> None:
         """Write the last line and give the file its name."""
         with _named(self.path):
             self._file.write(_last_line(self.num_hands, self._chain))
             self._file.close()
         self._beside.replace(self.path)
+
+    def leave_unfinished(self) -> None:
+        """End without the last line: hands stay beside, as FILE.unfinished; if there are none, nothing stays."""
+        if not self.num_hands:
+            self.discard()
+            return
+        with _named(self.path):
+            self._file.close()
 
     def discard(self) -> None:
         """End without a file; nothing is left of it, and leaving the block does nothing more."""
@@ -93,11 +106,8 @@ class RecordWriter:
             return
         if kind is None:
             self.close()
-        elif self.num_hands:
-            with _named(self.path):
-                self._file.close()
         else:
-            self.discard()
+            self.leave_unfinished()
 
 
 @contextmanager

@@ -49,8 +49,13 @@ ROOMS = (
     "record_minari",
     "replay",  # a page to look at records
     "recording",  # makes records of what is being played
+    "play_hints",  # what a policy thinks of a person's choices
     "play_table",  # a person at a table with policies
-    "play",  # ... in a terminal
+    "play_choice",  # ... choosing
+    "play_screen",  # ... what is shown, as text
+    "play_pages",  # ... and what can be looked up
+    "play_app",  # ... in a terminal
+    "play",  # ... as a command
     "film",  # records as moving pictures
     "seating",  # policies at tables, played to the end
     "arena",
@@ -74,7 +79,7 @@ ALLOWED = {
 ALLOWED_IN_FUNCTIONS = {
     "chearts_env.render": {"PIL", "pygame"},  # the extra `render`
     "chearts_env.bench_peers": {"pyspiel", "rlcard", "pgx", "jax"},  # --peers runs whatever is installed
-    "chearts_env.play": {"textual", "rich"},  # the extra `play`
+    "chearts_env.play_app": {"textual", "rich"},  # the extra `play`
     "chearts_env.record": {"zstandard"},  # the extra `record`
     "chearts_env.record_minari": {"minari"},  # the extra `minari`
     "training.export": {"onnx", "onnxruntime"},  # the extra `onnx`

@@ -1,46 +1,39 @@
-"""Playing in a terminal: a real one, with keys sent and its screen read; and the table behind it."""
+"""A person at a table with policies: what happens, what is shown, what hints say. `test_play_terminal.py` types."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import re
-import select
-import struct
-import sys
-import termios
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
+import random
 from typing import Any
 
 import numpy as np
 import pytest
 
 from chearts_env import Game, IllegalActionError, Rules
-from chearts_env.play import main
+from chearts_env.cards import faces_to_text
+from chearts_env.play import main, rules_of
+from chearts_env.play_choice import Choice
+from chearts_env.play_hints import adviser_named, hint_lines
 from chearts_env.play_table import PlayTable
 from chearts_env.policy import RandomLegal, loaded_policy
-from chearts_env.record import HandRecord, read_records, verify
+from chearts_env.record import HandRecord
+from tests.play_tables import Explaining, play_on, table_of, to_persons_turn
+from tests.sizes import random_rules
 
 pytestmark = pytest.mark.slow
-pyte = pytest.importorskip("pyte", reason="pyte, of the extra `test`, is not installed")
-#: Numbers of 256 colours that are none: black, white and what lies between.
-GREYS = {0, 7, 8, 15, 16, 59, 102, 145, 188, 231, *range(232, 256)}
-needs_textual = pytest.mark.skipif(
-    find_spec("textual") is None, reason="textual, of the extra `play`, is not installed"
-)
 
 
-class Adviser(RandomLegal):
-    """Plays at random, and says why."""
+class Valuing(RandomLegal):
+    """Plays at random, and holds the highest action to be worth most."""
 
-    def explain(self, observation: Any, action_mask: Any) -> list[Any]:
-        legal = np.flatnonzero(action_mask)
-        return [type("Reason", (), {"card": str(each), "cost": 1.0, "words": "because"}) for each in legal]
+    def points(self, observations: Any, action_masks: Any) -> Any:
+        return np.where(action_masks, np.arange(54.0), -np.inf)
+
+
+class Drawing(RandomLegal):
+    """Plays at random, and draws what it holds actions to be worth."""
+
+    def values(self, observation: Any, action_mask: Any, rng: np.random.Generator) -> Any:
+        return np.where(action_mask, rng.random(54), -np.inf)
 
 
 # The table
@@ -50,13 +43,10 @@ class Adviser(RandomLegal):
 def test_person_plays_a_game_to_its_end(num_players):
     """What is said never names a card that another seat gives away; every hand is recorded."""
     records: list[HandRecord] = []
-    rules = Rules(num_players, max_hands=2)
-    table = PlayTable(rules, 2, [("random", RandomLegal())], seed=3, write=records.append)
+    table = table_of(Rules(num_players, max_hands=2), seat=2, seed=3, write=records.append)
+    rng = random.Random(0)
     while not table.game.is_over:
-        if table.is_persons_turn:
-            table.choose(table.game.legal_actions()[0])
-        else:
-            table.step()
+        play_on(table, rng)
     assert [len(list(record.replay())) for record in records] == [len(record.moves) for record in records]
     assert len(records) == 2
     assert records[0].players is not None
@@ -64,17 +54,18 @@ def test_person_plays_a_game_to_its_end(num_players):
     given = [line for line in table.said if " gives " in line and not line.startswith("P2 ")]
     assert len(given) == 2 * 3 * (num_players - 1)
     assert all(line.endswith("gives a card") for line in given)
-    assert any("takes the trick" in line for line in table.said)
     assert table.said[-1].startswith("The game is over; won by P")
 
 
-def test_same_seed_plays_the_same():
-    """The policies draw from the seed, too."""
+def test_same_seed_plays_the_same_whether_hints_are_asked_for_or_not():
+    """Policies draw from the seed; hints draw elsewhere, and say the same when asked again."""
     games = []
-    for _ in range(2):
-        table = PlayTable(Rules(6), 0, [("random", RandomLegal())], seed=5, episode="hand")
+    for asks in (False, True):
+        table = table_of(Rules(6), episode="hand", adviser=("drawing", Drawing()))
         while not table.game.is_over:
             if table.is_persons_turn:
+                if asks:
+                    assert table.hints() == table.hints()
                 table.choose(table.game.legal_actions()[-1])
             else:
                 table.step()
@@ -82,35 +73,186 @@ def test_same_seed_plays_the_same():
     assert games[0] == games[1]
 
 
-def test_illegal_choice_changes_nothing_and_advice_is_given():
-    """With reasons where the policy has any."""
-    table = PlayTable(Rules(6), 0, [("wise", Adviser()), ("random", RandomLegal())], seed=5)
-    while not table.is_persons_turn:
-        table.step()
+def test_illegal_choice_changes_nothing():
+    """Neither the game nor what was said."""
+    table = to_persons_turn(table_of(Rules(6)))
+    before, said = table.game.to_bytes(), list(table.said)
+    for action in (53, -1, 54, next(face for face in range(52) if not table.game.hand(0)[face])):
+        with pytest.raises(IllegalActionError):
+            table.choose(action)
+    assert (table.game.to_bytes(), table.said) == (before, said)
+
+
+def test_seats_are_dealt_out_to_the_opponents_from_the_left():
+    """The person is named too."""
+    table = PlayTable(Game(Rules(6), 1), 2, [("a", RandomLegal()), ("b", RandomLegal())], person="Ada")
+    assert table.names == ["b", "a", "Ada", "a", "b", "a"]
+
+
+@pytest.mark.parametrize("num_players", [6, 11])
+def test_last_trick_and_result_are_those_of_the_engine(num_players):
+    """Who took it by who leads next, its points by what was seen taken; a hand's result by the score sheet."""
+    rng, num_set_aside = random.Random(num_players), 0
+    for seed in range(6):
+        table = table_of(random_rules(num_players, rng, max_hands=2), seed=seed, seat=3)
+        game, trick = table.game, list[Any]()
+        while not game.is_over:
+            phase, taken = game.phase, game.points_seen
+            seat, action = game.mover, rng.choice(game.legal_actions())
+            table.take(action)
+            trick += [(seat, action)] if phase == "play" else []
+            if len(trick) == num_players:
+                shown = table.view().last_trick
+                assert shown is not None
+                assert shown.cards == trick
+                trick.clear()
+                if table.result is None and game.phase == "play":
+                    assert shown.points == int((game.points_seen - taken).sum())
+                    assert (shown.taker is None) == game.pile.any()
+                    assert shown.taker in (None, game.leader)
+                    num_set_aside += shown.taker is None
+            if table.result is not None:
+                assert table.result.changes == game.score_sheet[-1].tolist()
+                assert table.result.scores == game.scores.tolist()
+                assert 0 <= table.result.untaken <= 52
+                assert table.view().knowledge.phase == "over"
+                table.go_on()
+    assert num_set_aside
+
+
+# Hints
+
+
+def test_hints_say_what_each_allowed_action_is_held_to_be_worth():
+    """Costs and words from a policy that explains, values from any other; the best first."""
+    table = to_persons_turn(table_of(Rules(6)))
+    legal = table.game.legal_actions()
+    table.adviser = ("wise", Explaining())
+    first, *lines = table.hints()
+    assert first == "wise, best first:"
+    assert lines == [f"{faces_to_text([face])}  cost {face:+.1f} points: because" for face in legal]
+    table.adviser = ("net", Valuing())
+    best, *others = reversed(legal)
+    assert table.hints()[1] == f"{faces_to_text([best])}  best"
+    assert (
+        table.hints()[2]
+        == f"{faces_to_text(others[:1])}  {best - others[0]:.1f} points worse than {faces_to_text([best])}"
+    )
+    assert len(table.hints()) == 1 + len(legal)
+    table.adviser = None
+    assert "--hints" in table.hints()[0]
+
+
+def test_hints_while_passing_look_beyond_the_cards_marked():
+    """The card that is marked is no longer among those weighed, and nothing has been given."""
+    table = to_persons_turn(table_of(Rules(6), adviser=("wise", Explaining())))
+    face = next(face for face in table.game.legal_actions() if table.game.hand(0)[face] == 1)
     before = table.game.to_bytes()
-    with pytest.raises(IllegalActionError):
-        table.choose(53)
+    assert len(table.hints([face])) == len(table.hints()) - 1
+    assert not any(line.startswith(faces_to_text([face])) for line in table.hints([face]))
     assert table.game.to_bytes() == before
-    assert table.advice()[0].startswith("wise: ")
-    assert len(table.advice()) == 5
-    assert table.names == ["you", "wise", "random", "wise", "random", "wise"]
-    plain = PlayTable(Rules(6), 0, [("random", RandomLegal())], seed=5)
-    while not plain.is_persons_turn:
-        plain.step()
-    assert plain.advice()[0].startswith("random would choose ")
+
+
+def test_hint_that_is_none_is_refused():
+    """Wrong shapes and numbers that are none; the one allowed action needs no opinion."""
+    game = Game(Rules(6), 1)
+    seen, mask, rng = game.observation(game.mover or 0), game.action_mask(), np.random.default_rng(0)
+    for worths in (np.zeros(3), np.full((1, 54), np.nan)):
+        policy = Valuing()
+        policy.points = lambda *given, worths=worths: worths  # type: ignore[method-assign]
+        with pytest.raises(ValueError, match="odd gave no number of points for each allowed action"):
+            hint_lines(("odd", policy), seen, mask, rng)
+    only = np.zeros(54, np.int8)
+    only[36] = 1
+    assert hint_lines(("odd", Valuing()), seen, only, rng) == ["QS is all that is allowed."]
+
+
+def test_adviser_is_named_or_the_first_opponent_that_can():
+    """One that can give no hint is refused. Which are installed, `tests/baselines` says."""
+    plain, valuing = ("plain", RandomLegal()), ("net", Valuing())
+    assert adviser_named(None, [plain, valuing]) == valuing
+    assert adviser_named("net", [plain, valuing]) == valuing
+    with pytest.raises(ValueError, match=r"'random_legal' can give no hints: .* of the installed policies these can: "):
+        adviser_named("random_legal", [plain])
+    with pytest.raises(ValueError, match="unknown policy 'nobody'"):
+        adviser_named("nobody", [plain])
+
+
+# Choosing
+
+
+def test_cards_to_give_may_be_taken_back_until_they_are_given():
+    """Both copies of a face may go; a fourth is refused; nothing is chosen before there are three."""
+    table = to_persons_turn(table_of(Rules(6), seed=1))
+    choice = Choice(table.view())
+    twin = next(place for place in range(16) if choice.items[place] == choice.items[place + 1])
+    choice.move(twin)
+    for _ in range(2):
+        assert choice.toggle() == ""
+        choice.move(1)
+    assert choice.given == [choice.items[twin]] * 2
+    assert choice.actions() == []
+    choice.toggle()
+    third = choice.items[choice.place]
+    choice.move(1)
+    assert "take one back" in choice.toggle()
+    assert choice.actions() == [choice.items[twin]] * 2 + [third]
+    choice.move(-2)
+    choice.toggle()
+    assert choice.given == [choice.items[twin], third]
+    assert table.game.given(0).sum() == 0
+
+
+def test_cursor_goes_over_what_is_allowed_alone():
+    """Once over each allowed face, from the last on to the first."""
+    table = to_persons_turn(table_of(Rules(6)), "play")
+    choice, seen = Choice(table.view()), []
+    for _ in table.game.legal_actions():
+        seen += choice.actions()
+        choice.move(1)
+    assert seen == table.game.legal_actions()
+    assert choice.actions() == seen[:1]
+    assert "for the pass alone" in choice.toggle()
+
+
+# The command
 
 
 def test_what_cannot_be_is_said_in_a_line(capsys, tmp_path):
-    """Seats, names, places; no file is left."""
+    """Seats, names, hints, rules, places; no file is left."""
     record = tmp_path / "mine.jsonl"
-    assert main(["--seats", "5"]) == 2
-    assert main(["--seat", "9"]) == 2
-    assert main(["--against", "nobody", "--record", str(record)]) == 2
-    errors = capsys.readouterr().err
-    assert "seat=9 is not allowed: it must be 0 … 5" in errors
-    assert "unknown policy 'nobody': installed names are" in errors
-    assert main(["--seat", "9", "--record", str(record)]) == 2
+    for words, error in (
+        (["--seats", "5"], "num_players=5"),
+        (["--seat", "9"], "seat=9 is not allowed: it must be 0 … 5"),
+        (["--against", "nobody", "--record", str(record)], "unknown policy 'nobody': installed names are"),
+        (["--hints", "random_legal"], "'random_legal' can give no hints"),
+        (["--rule", "moon=maybe"], "moon='maybe' is not allowed"),
+        (["--rule", "moon"], "--rule 'moon' is not allowed: it must be NAME=VALUE"),
+        (["--delay", "nan"], "--delay nan is not allowed"),
+        (["--record", str(record)], "this needs a terminal"),
+        (["--seat", "9", "--record", str(record)], "seat=9"),
+    ):
+        assert main(words) == 2
+        assert error in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_records_of_before_are_not_overwritten(capsys, tmp_path):
+    """A whole one nor one that was broken off."""
+    for name in ("mine.jsonl", "mine.jsonl.unfinished"):
+        before = tmp_path / name
+        before.write_text("precious")
+        assert main(["--record", str(tmp_path / "mine.jsonl")]) == 2
+        assert str(before) in capsys.readouterr().err
+        assert before.read_text() == "precious"
+        before.unlink()
+
+
+def test_rules_are_a_preset_with_options():
+    """Numbers, words and a cycle."""
+    rules = rules_of("bicycle", 8, ["target_score=120", "kitty_view=winner", "pass_cycle=1,-1,0"])
+    assert rules == Rules.bicycle(8, target_score=120, kitty_view="winner", pass_cycle=(1, -1, 0))
+    assert rules_of("card_page", 6, ["pass_cycle=0"]) == Rules(6, pass_cycle=(0,))
 
 
 def test_short_names_are_those_that_packages_announce():
@@ -120,115 +262,3 @@ def test_short_names_are_those_that_packages_announce():
         loaded_policy("random_legal:3")
     with pytest.raises(ValueError, match="'nobody:3' cannot be loaded"):
         loaded_policy("nobody:3")
-
-
-# The terminal
-
-
-class Terminal:
-    """A terminal that a program runs in."""
-
-    def __init__(self, descriptor: int, columns: int, lines: int) -> None:
-        self._descriptor = descriptor
-        self._screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self._screen)
-        self.raw = b""
-
-    @property
-    def text(self) -> str:
-        """What stands on the screen."""
-        return "\n".join(line.rstrip() for line in self._screen.display)
-
-    def read(self) -> bool:
-        """Take in what has come; False once the program has ended."""
-        try:
-            ready, _, _ = select.select([self._descriptor], [], [], 0.05)
-            data = os.read(self._descriptor, 65536) if ready else b""
-        except OSError:
-            return False
-        self.raw += data
-        self._stream.feed(data)
-        return bool(data) or not ready
-
-    def wait_until(self, holds: Callable[[str], bool], what: str, seconds: float = 60) -> str:
-        """Return the screen once something holds of it; no test looks at a screen that is half drawn."""
-        end = time.monotonic() + seconds
-        while not holds(self.text):
-            assert time.monotonic() < end, f"{what} did not come in {seconds} s:\n{self.text}"
-            assert self.read(), f"the program ended before {what} came:\n{self.text}"
-        return self.text
-
-    def wait_for(self, *words: str, seconds: float = 60) -> str:
-        """Return the screen once all of some words stand on it."""
-        return self.wait_until(lambda text: all(word in text for word in words), f"{words}", seconds)
-
-    def send(self, keys: bytes) -> None:
-        """Press keys."""
-        os.write(self._descriptor, keys)
-
-
-@contextmanager
-def playing(columns: int, lines: int, *words: str, **environment: str) -> Iterator[Terminal]:
-    """Run the program in a terminal of a size."""
-    pid, descriptor = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        os.environ.update({"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": str(lines), **environment})
-        os.execv(sys.executable, [sys.executable, "-m", "chearts_env.play", "--seed", "4", "--delay", "0", *words])
-    try:
-        yield Terminal(descriptor, columns, lines)
-    finally:
-        os.close(descriptor)
-        os.waitpid(pid, 0)
-
-
-@needs_textual
-@pytest.mark.parametrize(("columns", "lines", "seats"), [(80, 24, 11), (120, 40, 6)])
-def test_hand_is_played_in_a_terminal_by_keys(columns, lines, seats, tmp_path: Path):
-    """Passing, playing, advice, scores, the end, the record."""
-    record = tmp_path / "mine.jsonl"
-    words = ("--seats", str(seats), "--hand", "--record", str(record))
-    with playing(columns, lines, *words) as terminal:
-        terminal.wait_for("Hand ", "pass three cards", "your turn", "[", *(f"P{seat} " for seat in range(seats)))
-        # the first picture may be of another size
-        screen = terminal.wait_until(
-            lambda text: "[" in text and "q quit" in text.splitlines()[-1], "the keys on the last line"
-        )
-        first = re.search(r"\[.*?\]", screen)
-        assert first is not None
-        terminal.send(b"\x1b[C")
-        terminal.wait_until(
-            lambda text: "your turn" in text and "[" in text and first.group() not in text, "another choice"
-        )
-        terminal.send(b"h")
-        terminal.wait_for("would choose")
-        terminal.send(b"s")
-        terminal.wait_for("total")
-        end = time.monotonic() + 120
-        while "the game is over" not in terminal.text and time.monotonic() < end:
-            if "your turn" in terminal.text:
-                terminal.send(b"\r")
-            terminal.read()
-        terminal.wait_for("won by")
-        terminal.send(b"q")
-        while terminal.read():
-            pass
-    assert verify(record) == 1
-    (kept,) = read_records(record)
-    assert kept.seed == 4
-    assert Game(Rules(seats), 4, episode="hand").hand(0).sum() == len(kept.hands[0].split())
-
-
-@needs_textual
-def test_screen_without_colour_has_none():
-    """`NO_COLOR`: what is chosen stands in brackets all the same."""
-    seen = {}
-    for name, environment in (("plain", {"NO_COLOR": "1"}), ("coloured", {})):
-        with playing(80, 24, **environment) as terminal:
-            terminal.wait_for("your turn", "[")
-            terminal.send(b"q")
-            while terminal.read():
-                pass
-            seen[name] = {int(number) for number in re.findall(rb"38;5;(\d+)", terminal.raw)} - GREYS
-    assert not seen["plain"]
-    assert len(seen["coloured"]) > 2

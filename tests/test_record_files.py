@@ -213,6 +213,26 @@ def test_full_disk_is_told_with_the_name_of_the_file(tmp_path):
     assert verify(path) == 1
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_hands_that_were_flushed_can_be_read_whatever_becomes_of_the_writer(suffix, tmp_path):
+    """As the file lies there, the writer still open; its end is missing, and that is told."""
+    if suffix == ".zst":
+        pytest.importorskip("zstandard", reason="zstandard, of the extra `record`, is not installed")
+    records = played(Rules(6, max_hands=2), 1, "game")
+    writer = RecordWriter(tmp_path / f"hands.jsonl{suffix}")
+    for record in records:
+        writer.write(record)
+    writer.flush()
+    left = tmp_path / f"left.jsonl{suffix}"
+    left.write_bytes((tmp_path / f"hands.jsonl{suffix}.unfinished").read_bytes())
+    reader = read_records(left)
+    assert [next(reader) for _ in records] == records
+    with pytest.raises(RecordError, match="cut"):
+        next(reader)
+    writer.leave_unfinished()
+    assert [path.name for path in tmp_path.glob("hands*")] == [f"hands.jsonl{suffix}.unfinished"]
+
+
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
 def test_compressed_files_are_read_directly_and_cut_ones_told(suffix, tmp_path):
     """`.zst` with the package of the extra `record`."""
