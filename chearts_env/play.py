@@ -101,13 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _keep(writer: RecordWriter | None, record: HandRecord) -> None:
-    if writer is None:
-        return
-    try:
+    if writer is not None:
         writer.write(record)
         writer.flush()
-    except OSError as error:
-        raise OSError(f"{place_beside(writer.path)}: {error}") from error
 
 
 def _refuse_places_taken(record: Path | None) -> None:
