@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
 from importlib.util import find_spec
 from typing import Any
@@ -336,6 +338,16 @@ def test_environments_are_made_by_name():
     vector = gymnasium.make_vec(NAME, num_envs=5, num_players=9, opponents=f"{__name__}:Lowest", seat=2)
     assert isinstance(vector, SingleSeatVectorEnv)
     assert vector.reset(seed=1)[0].shape[0] == 5
+
+
+def test_gymnasium_alone_makes_it_by_a_name_with_its_module():
+    """In a process that has not imported the package: Gymnasium 1 knows no plugins."""
+    program = (
+        "import gymnasium, sys; assert 'chearts_env' not in sys.modules; "
+        f"env = gymnasium.make('chearts_env:{NAME}', num_players=8); print(env.reset(seed=1)[0].shape)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "(1024,)\n"
 
 
 def test_what_is_returned_stays_as_it_is_unless_copies_are_declined():
