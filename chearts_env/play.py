@@ -14,6 +14,7 @@ import argparse
 import math
 import re
 import secrets
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,6 +38,10 @@ def rules_of(preset: str, seats: int, options: Sequence[str]) -> Rules:
         name, equals, text = option.partition("=")
         if not equals:
             raise ValueError(f"--rule {option!r} is not allowed: it must be NAME=VALUE, such as target_score=100")
+        if name == "num_players":
+            raise ValueError(f"--rule {option} is not allowed: --seats says how many play")
+        if name in values:
+            raise ValueError(f"--rule {option} is not allowed: {name} is given twice")
         words: list[Any] = [int(word) if re.fullmatch(r"-?[0-9]+", word) else word for word in text.split(",")]
         values[name] = tuple(words) if name == "pass_cycle" else words[0] if len(words) == 1 else text
     rules: Rules = getattr(Rules, preset)(seats, **values)
@@ -48,11 +53,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seats", type=int, default=6, help="6 … 11")
     parser.add_argument("--rules", default="card_page", choices=PRESETS)
     parser.add_argument(
-        "--rule", nargs="+", default=[], metavar="NAME=VALUE", help="options of Rules, such as target_score=100"
-    )
+        "--rule", nargs="+", action="extend", default=[], metavar="NAME=VALUE",
+        help="options of Rules, such as target_score=100",
+    )  # fmt: skip
     parser.add_argument(
-        "--against", nargs="+", default=["random_legal"], metavar="NAME", help="names, or module:attribute"
-    )
+        "--against", nargs="+", action="extend", metavar="NAME",
+        help="names, or module:attribute (default: random_legal)",
+    )  # fmt: skip
     parser.add_argument(
         "--hints", metavar="NAME", help="whose hints `h` gives; else those of the first opponent that can, or careful's"
     )
@@ -72,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rules = rules_of(asked.rules, asked.seats, asked.rule)
         if not (math.isfinite(asked.delay) and asked.delay >= 0):
             raise ValueError(f"--delay {asked.delay} is not allowed: it must be a number of seconds from 0 on")
-        opponents = [(name, loaded_policy(name)) for name in asked.against]
+        opponents = [(name, loaded_policy(name)) for name in asked.against or ["random_legal"]]
         adviser = adviser_named(asked.hints, opponents)
         game = Game(
             rules, secrets.randbits(32) if asked.seed is None else asked.seed, episode="hand" if asked.hand else "game"
@@ -90,10 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ImportError) as error:
         print(f"play: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # while the players are prepared, which may take a minute
+        return 128 + signal.SIGINT
     try:
         app.run()
     finally:
-        told, is_kept = _end_record(writer, table.game.is_over)
+        told, is_kept = _end_record(writer, table.game.is_over and app.failure is None)
     _say_goodbye(table, told)
     if app.failure is not None:
         print(f"play: {app.failure}", file=sys.stderr)

@@ -63,7 +63,7 @@ def app_of(table: PlayTable, delay: float, record: Path | None = None) -> Any:
 
         def on_mount(self) -> None:
             if hasattr(signal, "SIGHUP"):  # not on Windows
-                for number in (signal.SIGHUP, signal.SIGTERM):
+                for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
                     asyncio.get_running_loop().add_signal_handler(number, self.leave, _SIGNALLED + number)
             self.set_interval(max(delay, 0.01), self.others_move)
 

@@ -30,10 +30,10 @@ from chearts_env.record_format import (
     HandRecord,
     RecordError,
     checked_content,
-    schema,
     with_check,
 )
-from chearts_env.whole_files import UNFINISHED, place_beside
+from chearts_env.record_schema import schema
+from chearts_env.whole_files import UNFINISHED, place_beside, refuse_to_overwrite
 
 __all__ = ["HandRecord", "RecordError", "RecordWriter", "main", "read_records", "schema", "verify"]
 
@@ -281,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.command == "verify":
             print(f"{asked.file}: {verify(asked.file)} hands, all as the rules have them")
         else:
+            refuse_to_overwrite(asked.file, asked.out)
             print(f"{asked.out}: {save_numpy(read_records(asked.file), asked.out)} decisions")
     except RecordError as error:
         print(f"record: {error}", file=sys.stderr)

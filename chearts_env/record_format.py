@@ -1,7 +1,7 @@
 """One hand as one line of JSON: what a record holds, how it is written, and how what is read is checked.
 
-`schema()` is the JSON Schema of a line, the last one included; `record.py` makes files of lines. Holds no rule of the
-game: whether a hand could have been played like that, `HandRecord.replay` asks the engine.
+`record_schema.py` describes a line for other languages, `record.py` makes files of lines. Holds no rule of the game:
+whether a hand could have been played like that, `HandRecord.replay` asks the engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chearts_env.cards import counts_to_text, face_to_text, faces_from_text
 from chearts_env.compiled import kernel
 from chearts_env.deal import begin_episode, checked_seed, deal_next_hand
 from chearts_env.game import EPISODES, Episode, Game, IllegalActionError, action_to_text
-from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS, Rules
+from chearts_env.rules import CARDS_PASSED, Rules
 from chearts_env.table import ADD_MOON, NUM_ACTIONS, SUBTRACT_MOON, new_tables
 
 #: Raise it when a key is added, left out or given another meaning; lines of another version are refused.
@@ -29,6 +29,8 @@ FORMAT: Final = "chearts-record"
 _MOONS: Final = {SUBTRACT_MOON: "subtract", ADD_MOON: "add"}
 _ACTION_OF_MOON: Final = {word: action for action, word in _MOONS.items()}
 _ACTION_OF_TEXT: Final = {action_to_text(action): action for action in range(NUM_ACTIONS)}
+#: Later hands of a game are not dealt again from its seed: that would take seconds.
+_MOST_HANDS: Final = 1_000_000
 _CHECK: Final = ',"check":"'
 _CHECK_LENGTH: Final = len(_CHECK) + 8 + len('"}')
 
@@ -104,6 +106,8 @@ class HandRecord:
                 return game
             seeded = new_tables([self.rules], self.episode == "hand")
             later = self.hand_number if self.episode == "game" else 0
+            if later > _MOST_HANDS:
+                raise ValueError(f"hand_number {later}: no game with a seed is followed so far")
             _deal_hand(seeded, np.uint64(checked_seed(self.seed)), later)
         except (ValueError, TypeError) as error:
             raise RecordError(f"the deal cannot be: {error}") from None
@@ -173,7 +177,7 @@ class HandRecord:
                 tuple(content["players"]) if content["players"] else None,
                 tuple(_numbered(each) for each in values) if values else None,
             )  # fmt: skip
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, ValueError, AttributeError, OverflowError) as error:
             raise RecordError(f"a key is missing or wrong: {error!r}") from None
 
 
@@ -218,8 +222,8 @@ def checked_content(line: str) -> dict[str, Any]:
     if with_check(body) != line:
         raise RecordError("the line was altered: its check sum does not agree")
     try:
-        content = json.loads(body)
-    except json.JSONDecodeError as error:
+        content = json.loads(body, parse_constant=_no_number)
+    except ValueError as error:
         raise RecordError(f"the line is no JSON: {error}") from None
     if not isinstance(content, dict):
         raise RecordError("the line is no record: it holds no object")
@@ -231,66 +235,5 @@ def checked_content(line: str) -> dict[str, Any]:
     return content
 
 
-def _strings(what: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"type": "string"}, "minItems": MIN_PLAYERS, "maxItems": MAX_PLAYERS,
-            "description": what}  # fmt: skip
-
-
-def _points(what: str) -> dict[str, Any]:
-    return _strings(what) | {"items": {"type": "integer"}}
-
-
-def _seat_and_text(what: str) -> dict[str, Any]:
-    seat = {"type": "integer", "minimum": 0, "maximum": MAX_PLAYERS - 1}
-    return {"type": "array", "prefixItems": [seat, {"type": "string"}], "minItems": 2, "maxItems": 2,
-            "items": False, "description": what}  # fmt: skip
-
-
-def _check_sum(what: str) -> dict[str, Any]:
-    return {"type": "string", "pattern": "^[0-9a-f]{8}$", "description": what}
-
-
-def _object(title: str, properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has all of these keys and no others."""
-    return {"title": title, "type": "object", "properties": properties, "required": list(properties),
-            "additionalProperties": False}  # fmt: skip
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a line: of a hand, or of the last one, which counts and sums up those before it."""
-    whole = {"type": "integer", "minimum": 0}
-    maybe = [{"type": "null"}]
-    properties: dict[str, Any] = {
-        "format": {"const": FORMAT},
-        "version": {"const": FORMAT_VERSION},
-        "rules": {"type": "object", "description": "every option of Rules by its name"},
-        "episode": {"enum": list(EPISODES)},
-        "seed": {"anyOf": [whole, *maybe], "description": "of the episode; null if it began from a given deal"},
-        "hand_number": whole,
-        "dealer": whole,
-        "hands": _strings("by seat, as dealt: cards as rank and suit, such as QS, separated by spaces"),
-        "kitty": {"type": "string"},
-        "passes": {"type": "array", "items": _seat_and_text("seat, and the three cards it gives, in order (R7)")},
-        "tricks": {"type": "array", "items": _seat_and_text("leader, and the cards clockwise from it (R11)")},
-        "moon": {"anyOf": [_seat_and_text("seat, and subtract or add (R21)"), *maybe]},
-        "scores": _points("by seat, before this hand"),
-        "score_changes": _points("by seat (R20 to R22)"),
-        "players": {"anyOf": [_strings("names by seat"), *maybe]},
-        "values": {
-            "anyOf": [{"type": "array", "items": {"anyOf": [{"type": "object"}, *maybe]}}, *maybe],
-            "description": "of each decision in order: actions as text, and points that they were held worth",
-        },
-        "check": _check_sum("CRC-32 of the line without this key"),
-    }
-    last: dict[str, Any] = {
-        "format": properties["format"],
-        "version": properties["version"],
-        "end": whole | {"description": "how many lines, one for each hand, stand before this one"},
-        "chain": _check_sum("CRC-32 of all lines before this one, their ends included"),
-        "check": properties["check"],
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A line of a record of Cancellation Hearts",
-        "oneOf": [_object("One hand", properties), _object("The last line", last)],
-    }
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number")

@@ -15,7 +15,7 @@ import json
 import re
 import sys
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
 from itertools import islice
@@ -29,7 +29,7 @@ from chearts_env.game import Game, action_to_text
 from chearts_env.record import read_records
 from chearts_env.record_format import HandRecord, RecordError
 from chearts_env.table import NOBODY
-from chearts_env.whole_files import write_whole
+from chearts_env.whole_files import refuse_to_overwrite, write_whole
 
 #: So many of the decisions that a policy would have made otherwise are listed.
 _MOST_DOUBTS: Final = 10
@@ -175,6 +175,15 @@ def _doubts(record: HandRecord) -> list[dict[str, Any]]:
     return sorted(doubts, key=lambda doubt: doubt["gap"], reverse=True)[:_MOST_DOUBTS]
 
 
+def _what_follows(hands: Iterator[HandRecord], last: int) -> str:
+    """Say what the file has after its hand number `last`: the record of a game that was broken off ends there."""
+    try:
+        more = next(hands, None)
+    except RecordError as error:
+        return f"; what follows cannot be read: {error}"
+    return f"; more with --first {last + 1}" if more else ", its last"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; return 0, 1 for a file that is damaged, 2 for one that cannot be read."""
     parser = argparse.ArgumentParser(prog="python -m chearts_env.replay", description=(__doc__ or "").splitlines()[0])
@@ -186,11 +195,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if asked.first < 1 or asked.count < 1:
             raise RecordError(f"--first {asked.first} --count {asked.count} is not allowed: both must be at least 1")
+        refuse_to_overwrite(asked.file, asked.out)
         hands = islice(read_records(asked.file), asked.first - 1, None)
         shown = list(islice(hands, asked.count))
         last = asked.first - 1 + len(shown)
-        note = f"Shown: hands {asked.first} to {last} of {asked.file.name}"
-        note += f"; more with --first {last + 1}" if next(hands, None) else ", its last"
+        note = f"Shown: hands {asked.first} to {last} of {asked.file.name}{_what_follows(hands, last)}"
         page = page_of(shown, f"Cancellation Hearts: {asked.file.name}", asked.first, note)
         write_whole(asked.out, page)
     except RecordError as error:

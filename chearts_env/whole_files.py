@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EEXIST
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,12 @@ UNFINISHED: Final = ".unfinished"
 def place_beside(path: Path) -> Path:
     """Return where a file is written before it gets its name."""
     return path.with_name(path.name + UNFINISHED)
+
+
+def refuse_to_overwrite(kept: Path, path: Path) -> None:
+    """Raise FileExistsError if writing a file, or what lies beside it until it is whole, would destroy another."""
+    if kept.resolve() in (path.resolve(), place_beside(path).resolve()):
+        raise FileExistsError(EEXIST, f"writing {path} would destroy it", str(kept))
 
 
 def try_place(path: Path) -> None:

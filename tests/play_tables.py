@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,13 @@ class Explaining(RandomLegal):
     def explain(self, observation: Any, action_mask: Any) -> list[Any]:
         legal = [int(each) for each in np.flatnonzero(action_mask)]
         return [SimpleNamespace(action=each, cost=float(each), words="because") for each in legal]
+
+
+class Slow(RandomLegal):
+    """Takes longer to be prepared than anybody waits."""
+
+    def act(self, *arguments: Any) -> Any:
+        time.sleep(60)
 
 
 def table_of(rules: Rules, seat: int = 0, seed: int = 5, **options: Any) -> PlayTable:

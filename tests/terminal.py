@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import termios
@@ -73,15 +74,6 @@ class Terminal:
         """Return the screen once all of some words stand on it."""
         return self.wait_until(lambda text: all(word in text for word in words), f"{words}", seconds)
 
-    def settle(self, seconds: float = 0.5) -> str:
-        """Return the screen once nothing has come for a while; the program must be waiting for a key."""
-        quiet_since, num_read = time.monotonic(), len(self.raw)
-        while time.monotonic() < quiet_since + seconds:
-            self.read()
-            if len(self.raw) != num_read:
-                quiet_since, num_read = time.monotonic(), len(self.raw)
-        return self.text
-
     def resize(self, columns: int, lines: int) -> None:
         """Enlarge or reduce the window."""
         self._screen.resize(lines, columns)
@@ -91,14 +83,21 @@ class Terminal:
         """Press keys."""
         os.write(self.descriptor, keys)
 
-    def end(self) -> int:
+    def end(self, seconds: float = 60) -> int:
         """Read to the program's end and return its exit status, minus a signal that killed it."""
+        deadline = time.monotonic() + seconds
         while self.status is None:
-            self.read()
+            if self.descriptor < 0 or not self.read():
+                time.sleep(0.02)
             ended, status = os.waitpid(self.pid, os.WNOHANG)
             if ended:
                 self.status = os.waitstatus_to_exitcode(status)
-        while self.read():
+            elif time.monotonic() > deadline:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+                self.status = -signal.SIGKILL
+                raise AssertionError(f"the program did not end in {seconds} s:\n{self.text}")
+        while self.descriptor >= 0 and self.read():
             pass
         return self.status
 
@@ -106,9 +105,7 @@ class Terminal:
         """Close the terminal's window, as it were, and return the program's exit status."""
         os.close(self.descriptor)
         self.descriptor = -1
-        _, status = os.waitpid(self.pid, 0)
-        self.status = os.waitstatus_to_exitcode(status)
-        return self.status
+        return self.end()
 
 
 @contextmanager
@@ -121,7 +118,12 @@ def playing(
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         os.chdir(_ROOT)
         # These would overrule the terminal; readline sets two of them behind the back of `os.environ`.
-        kept = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        kept = {
+            name: text
+            for name, text in os.environ.items()
+            if name not in ("COLUMNS", "LINES", "NO_COLOR", "COLORTERM", "FORCE_COLOR")
+            and not name.startswith("TEXTUAL")
+        }
         kept |= {"TERM": "xterm-256color", **environment}
         os.execve(sys.executable, [sys.executable, "-m", module, *words], kept)
     terminal = Terminal(pid, descriptor, columns, lines)
@@ -130,5 +132,5 @@ def playing(
     finally:
         if terminal.descriptor >= 0:
             os.close(descriptor)
-        if terminal.status is None:
-            os.waitpid(pid, 0)
+            terminal.descriptor = -1
+        terminal.end()

@@ -44,6 +44,7 @@ ROOMS = (
     "seat_tables",  # tables at which one seat learns; serves `single_seat`
     "single_seat",
     "record_format",  # a hand as a line of JSON
+    "record_schema",
     "record_export",  # records as arrays
     "record",
     "record_minari",

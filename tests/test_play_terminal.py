@@ -47,11 +47,21 @@ def place_of(hand: list[str]) -> int:
     return places[0] if len(places) == 1 else -1
 
 
+def catch_up(terminal: Terminal) -> str:
+    """Return the screen of a turn once all keys so far have done their work: what answers one more is drawn last."""
+    terminal.send(b"?")
+    terminal.wait_for("KEYS")
+    terminal.send(ESCAPE)
+    return terminal.wait_until(
+        lambda text: "KEYS" not in text and turn_in(text) and place_of(terminal.hand) >= 0, "the turn again"
+    )
+
+
 def step_to(terminal: Terminal, key: bytes, times: int) -> str:
-    """Move the cursor; return the card it stands on once the screen is drawn to its end."""
-    terminal.settle(0.3)  # first: the screen may still be that of the turn before
+    """Move the cursor; return the card it stands on then."""
+    wait_for_turn(terminal)
     terminal.send(key * times)
-    terminal.settle(0.3)
+    catch_up(terminal)
     return terminal.here
 
 
@@ -154,7 +164,7 @@ def test_looking_things_up_takes_nothing_back_and_plays_nothing(tmp_path: Path):
         wait_for_turn(terminal)
         play_card(terminal, np.random.default_rng(0))
         terminal.wait_for("trick 2", "Your turn: ")
-        seats = terminal.settle()
+        seats = catch_up(terminal)
         for key, words in (
             (b"h", ("Explaining, best first:", "points: because")), (b"s", ("score", "The game ends once")),
             (b"l", ("newest first",)), (b"p", ("pile",)), (b"r", ("No hand has ended yet.",)),
@@ -197,14 +207,16 @@ def play_first_hand(terminal: Terminal) -> None:
         terminal.read()
         is_done = "Hand 2: passing" in terminal.text
     terminal.wait_until(lambda text: "Hand 2: passing" in text and place_of(terminal.hand) >= 0, "the second hand")
-    terminal.settle()
     terminal.send(b"r")
     terminal.wait_for("hand 1", "Last trick: ")
 
 
 @pytest.mark.parametrize(
-    ("way", "status"), [("q", 0), ("ctrl+c", 130), ("SIGTERM", 143), ("SIGHUP", 129), ("window", 129), ("SIGKILL", -9)]
-)
+    ("way", "status"),
+    [
+        ("q", 0), ("ctrl+c", 130), ("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129), ("window", 129), ("SIGKILL", -9),
+    ],
+)  # fmt: skip
 def test_game_that_is_broken_off_leaves_its_hands_unfinished(way, status, tmp_path: Path, capsys):
     """Whatever ends it, the hand played to its end is on disk, under a name that says that more was to come."""
     record, beside = tmp_path / "mine.jsonl", tmp_path / "mine.jsonl.unfinished"
@@ -230,6 +242,15 @@ def test_game_that_is_broken_off_leaves_its_hands_unfinished(way, status, tmp_pa
     assert len(list(next(read_records(beside)).replay())) == 6 * (3 + 17)
     assert replay([str(beside), "--count", "1", "-o", str(tmp_path / "page.html")]) == 0
     capsys.readouterr()
+
+
+def test_interrupt_while_players_are_prepared_ends_without_a_trace():
+    """Ctrl-C, then, is an ordinary signal."""
+    with playing(80, 24, "--against", "tests.play_tables:Slow", *QUICK) as terminal:
+        terminal.wait_for("preparing the players")
+        os.kill(terminal.pid, signal.SIGINT)
+        assert terminal.end() == 130
+    assert "Traceback" not in terminal.raw.decode()
 
 
 def test_game_left_before_its_first_hand_leaves_no_file(tmp_path: Path):

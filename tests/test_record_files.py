@@ -16,6 +16,7 @@ from chearts_env import Rules
 from chearts_env.record import HandRecord, RecordError, RecordWriter, main, read_records, schema, verify
 from chearts_env.record_export import decisions_of
 from chearts_env.record_format import with_check
+from chearts_env.replay import main as replay
 from tests.test_record import played, written
 
 
@@ -93,11 +94,17 @@ def test_hand_that_the_rules_do_not_allow_is_found_with_its_decision(whole):
         "values has 1 entries": {"values": [None]},
         "a key is missing or wrong: KeyError": {"moon": [0, "eat"]},
         "a key is missing or wrong": {"rules": {"num_players": 99}},
+        "a key is missing or wrong: AttributeError": {"values": [5]},
+        "a key is missing or wrong: .*NoneType": {"passes": [[0, None]]},
+        "a key is missing or wrong: .*int": {"tricks": [[0, 5]]},
+        "hand_number 2147483646: no game with a seed is followed so far": {"hand_number": 2**31 - 2},
         "version 2; 'chearts-record' version 1 is needed": {"version": 2},
     }  # fmt: skip
     for message, changes in wrong.items():
         with pytest.raises(RecordError, match=message):
             list(HandRecord.from_line(altered(line, **changes)).replay())
+    with pytest.raises(RecordError, match="NaN is no number"):
+        HandRecord.from_line(altered(line, values=[float("nan")]))
 
 
 def test_later_hand_of_a_game_is_the_one_that_its_seed_deals():
@@ -292,6 +299,19 @@ def test_numpy_file_holds_every_decision_and_its_return(whole, tmp_path, capsys)
                 arrays["seats"][mine].tolist(),
                 arrays["actions"][mine].tolist(),
             ]
+
+
+def test_output_that_would_destroy_the_record_is_refused(whole, tmp_path, capsys):
+    """Itself, and one that lies beside its place until it is whole: written to, it would be gone."""
+    text, path, left = whole[1], tmp_path / "hands.jsonl", tmp_path / "hands.jsonl.unfinished"
+    path.write_text(text, "utf-8")
+    left.write_text(text, "utf-8")
+    for source in (path, left):
+        assert main(["numpy", str(source), "-o", str(path)]) == 2
+        assert f"writing {path} would destroy it: '{source}'" in capsys.readouterr().err
+        assert replay([str(source), "-o", str(path)]) == 2
+        assert f"writing {path} would destroy it: '{source}'" in capsys.readouterr().err
+    assert path.read_text("utf-8") == left.read_text("utf-8") == text
 
 
 def test_check_sum_is_the_one_documented(whole):

@@ -121,6 +121,22 @@ def test_command_writes_a_page_that_needs_nothing_else(tmp_path, capsys):
     assert out.read_text("utf-8") == page
 
 
+def test_record_of_a_game_that_was_broken_off_is_shown(tmp_path, capsys):
+    """All hands that it has, and that it has no end; where the damage lies among them, nothing is shown."""
+    whole, file, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "page.html"
+    with RecordWriter(whole) as writer:
+        for record in recorded(Rules(6, max_hands=2), 1, "game"):
+            writer.write(record)
+    file.write_text("".join(whole.read_text("utf-8").splitlines(keepends=True)[:2]), "utf-8")
+    assert main([str(file), "-o", str(out), "--count", "2"]) == 0
+    note = "Shown: hands 1 to 2 of b.jsonl; what follows cannot be read: "
+    assert note in capsys.readouterr().out
+    assert note in out.read_text("utf-8")
+    assert len(data_of(out.read_text("utf-8"))["hands"]) == 2
+    assert main([str(file), "-o", str(out), "--count", "3"]) == 1
+    assert "the file is cut" in capsys.readouterr().err
+
+
 def test_hands_left_out_are_said_and_numbers_are_the_files(tmp_path, capsys):
     """By the command and on the page; 50 hands are shown unless more are asked for."""
     file, out = tmp_path / "hands.jsonl", tmp_path / "page.html"

@@ -24,7 +24,7 @@ from chearts_env.arena import Match
 from chearts_env.game import IllegalActionError
 from chearts_env.record import RecordWriter
 from chearts_env.rules import PRESETS
-from chearts_env.whole_files import try_place
+from chearts_env.whole_files import place_beside, refuse_to_overwrite, try_place
 from training import exploit, games, matches, pool
 from training.chunks import ChunkedRun, PartT, play_with_bar
 from training.command import INTERRUPTED, refuse, sizes_of, tell_interrupted, write_rows
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from training.report import ready
 
             ready(asked.report)
-    except ValueError as error:
+    except (ValueError, FileExistsError) as error:
         return refuse(error)
     try:
         if isinstance(plan, games.GamePlan):
@@ -131,6 +131,9 @@ def _check(asked: argparse.Namespace) -> None:
             raise ValueError(f"--{option} goes with --{other} only")
     if asked.json:
         _check_writable("json", asked.json, lambda: try_place(asked.json))
+    if asked.json and asked.record:
+        for kept, written in ((asked.json, asked.record), (asked.record, asked.json)):
+            refuse_to_overwrite(kept, written)
     if asked.record:
         _check_writable("record", asked.record, lambda: RecordWriter(asked.record).discard())
 
@@ -236,10 +239,12 @@ def _play(
 def _play_and_record(asked: argparse.Namespace, plan: MatchPlan, command: Sequence[str]) -> int:
     with RecordWriter(asked.record) as writer:
         status = _play_matches(asked, ChunkedRun(plan, partial(_written, writer)), command)
-        if not writer.num_hands:
-            writer.discard()  # interrupted at once: an older file keeps its place
-    if writer.num_hands:
+        if status:
+            writer.leave_unfinished()  # an older file keeps its place
+    if not status:
         print(f"record: {asked.record}, {writer.num_hands} hands")
+    elif writer.num_hands:
+        print(f"record: {place_beside(asked.record)}, {writer.num_hands} hands of what was not finished")
     return status
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from baselines.careful import Careful
-from chearts_env.record import read_records, verify
+from chearts_env.record import RecordError, read_records, verify
 from training import evaluate, matches
 from training.evaluate import main
 from training.matches import WatchedMatch
@@ -133,6 +133,31 @@ def test_match_stopped_at_once_leaves_the_old_record(tmp_path: Path, monkeypatch
     assert list(tmp_path.iterdir()) == [file]
 
 
+def test_match_stopped_on_its_way_leaves_its_hands_unfinished(tmp_path: Path, monkeypatch, capsys):
+    """Ctrl-C after the first chunk: the table tells of it, an older record stays, the hands lie beside it."""
+    file, left, keep = tmp_path / "hands.jsonl", tmp_path / "hands.jsonl.unfinished", evaluate._written
+    assert main([*MATCH, "--record", str(file)]) == 0
+    before = file.read_bytes()
+
+    def interrupted(writer, match):
+        if writer.num_hands:
+            raise KeyboardInterrupt
+        return keep(writer, match)
+
+    monkeypatch.setattr(evaluate, "_written", interrupted)
+    monkeypatch.setattr(matches, "TABLES_AT_ONCE", 40)
+    capsys.readouterr()
+    assert main([*MATCH, "--record", str(file)]) == 130
+    said = capsys.readouterr().out
+    assert "6 seats: stopped after 5 of 12 deals" in said
+    assert f"record: {left}, 35 hands of what was not finished" in said
+    assert file.read_bytes() == before
+    hands = read_records(left)
+    assert len([next(hands) for _ in range(35)]) == 35
+    with pytest.raises(RecordError, match="cut"):
+        next(hands)
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
@@ -140,6 +165,8 @@ def test_match_stopped_at_once_leaves_the_old_record(tmp_path: Path, monkeypatch
         (["--record", "x.jsonl", "--values", "random_legal"], "random_legal does not say what it holds"),
         (["--record", "no/such/folder/x.jsonl"], "--record no/such/folder/x.jsonl cannot be written"),
         (["--record", "x.jsonl", "--games"], "--games does not go with --record"),
+        (["--record", "x.jsonl", "--json", "x.jsonl"], "writing x.jsonl would destroy it: 'x.jsonl'"),
+        (["--record", "x.jsonl", "--json", "x.jsonl.unfinished"], "writing x.jsonl would destroy it"),
     ],
 )
 def test_what_cannot_be_recorded_is_said_first(options, complaint, tmp_path: Path, monkeypatch, capsys):
