@@ -33,7 +33,8 @@ QUICK = ("--seed", "4", "--delay", "0")
 
 def turn_in(text: str) -> bool:
     """Say whether the person is asked for a card, on a screen that is drawn to its end."""
-    return "Your turn: " in text and "[" in text and "q quit" in text.splitlines()[-1]
+    keys = re.fullmatch(r"left/right move  .*  h hints  s scores  \? help  q quit", text.splitlines()[-1])
+    return keys is not None and "Your turn: " in text and "[" in text
 
 
 def wait_for_turn(terminal: Terminal) -> None:
