@@ -99,15 +99,14 @@ def play_card(terminal: Terminal, rng: np.random.Generator) -> str:
     return card
 
 
-def play_hand(terminal: Terminal) -> list[str]:
+def play_hand(terminal: Terminal, num_cards: int) -> list[str]:
     """Play a hand by keys, and return the cards that were chosen, in order."""
     rng = np.random.default_rng(1)
     chosen = pass_three(terminal, rng)
-    while True:
-        terminal.wait_until(lambda text: turn_in(text) or "Hand 1: over" in text, "a turn, or the end")
-        if "Hand 1: over" in terminal.text:
-            return chosen
+    for _ in range(num_cards):
         chosen.append(play_card(terminal, rng))
+    terminal.wait_for("Hand 1: over")
+    return chosen
 
 
 def own_moves(path: Path, seat: int = 0) -> list[int]:
@@ -127,7 +126,7 @@ def test_record_holds_the_cards_that_were_chosen_by_keys(columns, lines, seats, 
     with playing(columns, lines, *words, **environment) as terminal:
         wait_for_turn(terminal)
         assert all(f"P{seat} " in terminal.text for seat in range(seats))
-        chosen = play_hand(terminal)
+        chosen = play_hand(terminal, Rules(seats).hand_size)
         terminal.wait_for("THE GAME IS OVER", "won by P", "q leave")
         assert not record.exists()
         terminal.send(b"q")
