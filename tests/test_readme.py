@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import shlex
@@ -68,13 +69,45 @@ def test_readme_make_targets_exist(command: str) -> None:
     subprocess.run(["make", "-n", *shlex.split(command)[1:]], cwd=README.parent, check=True, capture_output=True)
 
 
+OF_RECORDS = ("record", "replay", "film", "record_minari")
+
+
+def words_of(module: str) -> list[list[str]]:
+    """The words of README's commands of a module of the library."""
+    return [shlex.split(each, comments=True)[2:] for each in commands() if each.startswith(f"python -m {module} ")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [command for command in commands() if command.startswith("python -m chearts_env.")])
-def test_readme_library_commands_run(command: str) -> None:
-    """Each command of the library, with its arguments, in a short form."""
+def test_readme_commands_of_the_bench_run() -> None:
+    """Each with its arguments, in a short form."""
     short = ["--seconds", "0.02", "--repetitions", "1", "--no-starts", "--seats", "6"]
-    arguments = shlex.split(command.split("--json")[0])[1:]
-    subprocess.run([sys.executable, *arguments, *short], check=True, capture_output=True)
+    told = words_of("chearts_env.bench")
+    assert told
+    for _, *words in told:
+        arguments = [word for word in words if word not in ("--json", "speed.json")]
+        subprocess.run([sys.executable, "-m", "chearts_env.bench", *arguments, *short], check=True, capture_output=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_RECORDS)
+def test_readme_commands_of_records_run(name: str, tmp_path, monkeypatch) -> None:
+    """On the file that the Python above them has written."""
+    needed = {"film": "PIL", "record_minari": "minari"}.get(name)
+    if needed and importlib.util.find_spec(needed) is None:
+        pytest.skip(f"{needed}, of an extra, is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    run_python(block for block in blocks() if not needs_checkout(block))
+    told = words_of(f"chearts_env.{name}")
+    assert told
+    for _, *words in told:
+        assert importlib.import_module(f"chearts_env.{name}").main(words) == 0
+
+
+def test_every_command_of_the_library_is_run_here() -> None:
+    """No other module of it is called in README."""
+    modules = {shlex.split(each)[2] for each in commands() if each.startswith("python -m chearts_env.")}
+    assert modules == {f"chearts_env.{name}" for name in ("bench", *OF_RECORDS)}
 
 
 def test_readme_names_the_size_of_an_observation() -> None:
