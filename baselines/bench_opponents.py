@@ -51,7 +51,7 @@ def _careful(num_players: int, counts_step: bool) -> Work:
 
 def _one_seat(num_players: int) -> Work:
     env = SingleSeatVectorEnv(
-        _NUM_TABLES // 2, Rules(num_players), opponents=Careful(), observation_dtype=np.int8, copy=False
+        _NUM_TABLES, Rules(num_players), opponents=Careful(), observation_dtype=np.int8, copy=False
     )
     rng = np.random.default_rng(_SEED)
     env.reset(seed=_SEED)

@@ -81,6 +81,12 @@ def faces_of_counts(counts: Iterable[int]) -> list[int]:
     return [face for face, count in enumerate(counts) for _ in range(int(count))]
 
 
+def cancelled_faces(trick: Iterable[tuple[int, int]]) -> set[int]:
+    """Return the faces that lie twice among the cards of a trick, (seat, face) each (R13)."""
+    faces = [face for _, face in trick]
+    return {face for face in faces if faces.count(face) == NUM_COPIES}
+
+
 def counts_of_faces(faces: Iterable[int]) -> npt.NDArray[np.int8]:
     """Return the counts of some faces, shape (52,) int8."""
     counts = np.zeros(NUM_FACES, np.int8)

@@ -56,7 +56,7 @@ def _frames(record: HandRecord, view: int | None) -> Iterator[Any]:
     # Replayed as a single hand, the table stays at its end instead of being dealt the next. But it calls the hand the
     # last: how many are left is what the record's own game says.
     hands_left = decode(next(iter(record.replay()))[0].observation(0)).hands_left
-    for game, number, _ in replace(record, episode="hand", seed=None).replay():
+    for game, number, _ in record.alone().replay():
         seat = record.moves[number][0] if view is None else view
         yield _frame(game, seat, view is None, hands_left)
     assert game is not None, "a hand has decisions"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Final
 
-from chearts_env.cards import face_to_text, faces_of_counts, faces_to_text
+from chearts_env.cards import cancelled_faces, face_to_text, faces_of_counts, faces_to_text
 from chearts_env.play_choice import Choice
-from chearts_env.play_table import Trick, View, cancelled_faces, outcome_in_words, points_in_words
+from chearts_env.play_table import Trick, View, outcome_in_words, points_in_words
 from chearts_env.rules import CARDS_PASSED
 from chearts_env.table import SUBTRACT_MOON
 

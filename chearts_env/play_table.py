@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from chearts_env.cards import NUM_COPIES, POINTS_IN_ALL, face_to_text
+from chearts_env.cards import POINTS_IN_ALL, cancelled_faces, face_to_text
 from chearts_env.compiled import kernel
 from chearts_env.engine import step_table
 from chearts_env.game import Game, action_to_text
@@ -35,12 +35,6 @@ class Trick:
     cards: list[tuple[int, int]]
     taker: int | None  # None if it was set aside
     points: int
-
-
-def cancelled_faces(cards: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the faces that lie twice among the cards of a trick, (seat, face) each (R13)."""
-    faces = [face for _, face in cards]
-    return {face for face in faces if faces.count(face) == NUM_COPIES}
 
 
 def trick_in_words(trick: Trick) -> str:

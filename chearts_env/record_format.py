@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -64,6 +64,10 @@ class HandRecord:
     players: tuple[str, ...] | None = None  # (n,) who sat there
     #: Of each decision, what a policy held actions to be worth, points.
     values: tuple[Mapping[int, float] | None, ...] | None = None
+
+    def alone(self) -> HandRecord:
+        """Return the record as one of a single hand: played again, the table stays at its end."""
+        return replace(self, episode="hand", seed=None)
 
     def replay(self) -> Iterator[tuple[Game, int, int]]:
         """Yield the game, which goes on, before each decision, with the decision's number and action.

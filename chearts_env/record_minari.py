@@ -9,7 +9,6 @@ import copy
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def _episodes(records: Iterable[HandRecord], buffer: Any) -> Iterator[Any]:
 
 def _end_of(record: HandRecord) -> Game:
     """Return the table when the hand has been scored, before another is dealt."""
-    moves = list(replace(record, episode="hand", seed=None).replay())  # one game, which has gone on to its end
+    moves = list(record.alone().replay())  # one game, which has gone on to its end
     return moves[-1][0]
 
 

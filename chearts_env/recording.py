@@ -45,11 +45,15 @@ class GameRecorder:
     def step(self, game: Game, action: int, values: Values | None = None) -> None:
         """Take an action, as `game.step` does; `values` are what the policy held the actions to be worth, points.
 
-        Raises ValueError for a value that is no finite number, and nothing has changed.
+        Raises ValueError for a value that is no finite number or of an action that is not allowed, and nothing has
+        changed.
         """
         for each, value in (values or {}).items():
             if not math.isfinite(value):
                 raise ValueError(f"the value of action {each} is {value}: it must be finite; leave illegal actions out")
+        wrong = set(values or ()) - set(game.legal_actions())
+        if wrong:
+            raise ValueError(f"action {min(wrong)} has a value and is not allowed")
         self.before(game)
         seat = game.mover
         game.step(action)

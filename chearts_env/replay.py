@@ -16,7 +16,6 @@ import re
 import sys
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from importlib import resources
 from itertools import islice
 from pathlib import Path
@@ -94,7 +93,7 @@ def _games(records: Sequence[HandRecord]) -> list[int]:
 def _hand(record: HandRecord) -> dict[str, Any]:
     """Return all that the page shows of a hand."""
     # As a single hand: the table stays at its end, instead of being dealt the next.
-    alone = replace(record, episode="hand", seed=None)
+    alone = record.alone()
     positions: list[dict[str, Any]] = []
     tricks: list[dict[str, Any]] = []
     trick: list[tuple[int, int]] = []
@@ -192,9 +191,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=1, metavar="N", help="the first hand of the file to show, from 1")
     parser.add_argument("--count", type=int, default=50, metavar="N", help="how many hands to show at most")
     asked = parser.parse_args(arguments)
+    if asked.first < 1 or asked.count < 1:
+        print(
+            f"replay: --first {asked.first} --count {asked.count} is not allowed: both must be at least 1",
+            file=sys.stderr,
+        )
+        return 2
     try:
-        if asked.first < 1 or asked.count < 1:
-            raise RecordError(f"--first {asked.first} --count {asked.count} is not allowed: both must be at least 1")
         refuse_to_overwrite(asked.file, asked.out)
         hands = islice(read_records(asked.file), asked.first - 1, None)
         shown = list(islice(hands, asked.count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def played(
     return records
 
 
-def written(path: Path, records: list[HandRecord]) -> Path:
+def written(path: Path, records: Iterable[HandRecord]) -> Path:
     """A file of records."""
     with RecordWriter(path) as writer:
         for record in records:
@@ -219,12 +220,15 @@ def test_writer_that_fails_once_does_not_spoil_the_next_hand():
         list(record.replay())
 
 
-def test_value_that_is_no_number_is_refused():
-    """JSON has no infinity; the game is unchanged."""
+def test_value_that_is_no_number_or_of_an_action_that_is_not_allowed_is_refused():
+    """JSON has no infinity, and who verifies the record would refuse it; the game is unchanged."""
     game = Game(Rules(6), 4)
     before = game.to_bytes()
     with pytest.raises(ValueError, match="the value of action 3 is -inf: it must be finite"):
         GameRecorder(lambda record: None).step(game, game.legal_actions()[0], {3: -np.inf})
+    excluded = next(action for action in range(54) if action not in game.legal_actions())
+    with pytest.raises(ValueError, match=f"action {excluded} has a value and is not allowed"):
+        GameRecorder(lambda record: None).step(game, game.legal_actions()[0], {excluded: 1.0})
     assert game.to_bytes() == before
 
 

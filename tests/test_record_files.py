@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-import resource
 import zlib
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from chearts_env import Rules
-from chearts_env.record import HandRecord, RecordError, RecordWriter, main, read_records, schema, verify
+from chearts_env.record import HandRecord, RecordError, main, read_records, schema, verify
 from chearts_env.record_export import decisions_of
 from chearts_env.record_format import with_check
 from chearts_env.replay import main as replay
@@ -146,100 +145,6 @@ def test_more_decisions_than_a_hand_has_are_found():
     longer = dataclasses.replace(record, moves=(*record.moves, (0, 0)))
     with pytest.raises(RecordError, match=rf"decision {len(record.moves)}: the hand is over"):
         list(longer.replay())
-
-
-def test_writer_that_fails_leaves_the_old_file_whole(tmp_path):
-    """What there is lies beside it, and reads as cut."""
-    path = written(tmp_path / "hands.jsonl.gz", played(Rules(6), 1))
-    before = path.read_bytes()
-
-    def fail() -> None:
-        with RecordWriter(path) as writer:
-            writer.write(played(Rules(6), 2)[0])
-            raise KeyError("on the way")
-
-    with pytest.raises(KeyError):
-        fail()
-    assert path.read_bytes() == before
-    with pytest.raises(RecordError, match="the file is cut: no last line follows its 1 hands"):
-        verify(tmp_path / "hands.jsonl.gz.unfinished")
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_hands_that_another_run_left_unfinished_are_not_destroyed(suffix, tmp_path):
-    """The next writer is refused, and they can still be read; once they are away, it writes."""
-    if suffix == ".zst":
-        pytest.importorskip("zstandard", reason="zstandard, of the extra `record`, is not installed")
-    path, left = tmp_path / f"hands.jsonl{suffix}", tmp_path / f"hands.jsonl{suffix}.unfinished"
-    hands = played(Rules(6, max_hands=2), 1, "game")
-
-    def break_off() -> None:
-        with RecordWriter(path) as writer:
-            writer.write(hands[0])
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        break_off()
-    before = left.read_bytes()
-    with pytest.raises(FileExistsError, match=r"move or delete them: .*hands\.jsonl.*\.unfinished"):
-        RecordWriter(path)
-    assert left.read_bytes() == before
-    reader = read_records(left)
-    assert next(reader) == hands[0]
-    with pytest.raises(RecordError, match="cut"):
-        next(reader)
-    left.unlink()
-    assert verify(written(path, hands)) == 2
-
-
-def test_writer_that_is_discarded_leaves_the_old_file_whole(tmp_path):
-    """And its block ends without another word."""
-    path = written(tmp_path / "hands.jsonl", played(Rules(6), 1))
-    with RecordWriter(path) as writer:
-        writer.write(played(Rules(6), 2)[0])
-        writer.discard()
-    assert verify(path) == 1
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_full_disk_is_told_with_the_name_of_the_file(tmp_path):
-    """As the system tells it; the file of before stays."""
-    path = written(tmp_path / "hands.jsonl", played(Rules(6), 1))
-    hands, (soft, hard) = played(Rules(6, max_hands=9), 1, "game"), resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def write_too_much() -> None:
-        with RecordWriter(path) as writer:
-            for _ in range(20):
-                for hand in hands:
-                    writer.write(hand)
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
-    try:
-        with pytest.raises(OSError, match=r"File too large: '.*hands\.jsonl'"):
-            write_too_much()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert verify(path) == 1
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_hands_that_were_flushed_can_be_read_whatever_becomes_of_the_writer(suffix, tmp_path):
-    """As the file lies there, the writer still open; its end is missing, and that is told."""
-    if suffix == ".zst":
-        pytest.importorskip("zstandard", reason="zstandard, of the extra `record`, is not installed")
-    records = played(Rules(6, max_hands=2), 1, "game")
-    writer = RecordWriter(tmp_path / f"hands.jsonl{suffix}")
-    for record in records:
-        writer.write(record)
-    writer.flush()
-    left = tmp_path / f"left.jsonl{suffix}"
-    left.write_bytes((tmp_path / f"hands.jsonl{suffix}.unfinished").read_bytes())
-    reader = read_records(left)
-    assert [next(reader) for _ in records] == records
-    with pytest.raises(RecordError, match="cut"):
-        next(reader)
-    writer.leave_unfinished()
-    assert [path.name for path in tmp_path.glob("hands*")] == [f"hands.jsonl{suffix}.unfinished"]
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])

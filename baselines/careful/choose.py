@@ -34,14 +34,11 @@ def forced_action(mask: Any) -> int:
 
 @kernel
 def choose_carefully(seen: Any, mask: Any, weights: Any, facts: Any, item: Any) -> int:
-    """Return the action for an observation, a record of dtype `OBSERVATION`, and its mask, (54,).
+    """Return the action for an observation, a record of dtype `OBSERVATION`, and its mask, (54,), that leaves a choice.
 
     `facts` and `item` are room to work in, records of dtype `FACTS` and `ITEM`. Of equal costs the lowest face is
-    taken; a forced action is taken without a look.
+    taken.
     """
-    forced = forced_action(mask)
-    if forced >= 0:
-        return forced
     note_facts(seen, weights, facts)
     if seen.phase[MOON]:
         return settle_moon(seen, facts.num_players)

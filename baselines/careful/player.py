@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from baselines.careful.choose import choose_carefully
+from baselines.careful.choose import choose_carefully, forced_action
 from baselines.careful.explain import Reason, explain
 from baselines.careful.facts import FACTS
 from baselines.careful.judgements import costs_of
@@ -60,7 +60,8 @@ class Careful:
 @kernel
 def _choose_all(seen: Any, masks: Any, weights: Any, facts: Any, item: Any, actions: Any) -> None:
     for row in range(masks.shape[0]):
-        actions[row] = choose_carefully(seen[row], masks[row], weights, facts, item)
+        forced = forced_action(masks[row])  # it need not be looked at
+        actions[row] = choose_carefully(seen[row], masks[row], weights, facts, item) if forced < 0 else forced
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.cards import counts_to_text, faces_of_counts
+from chearts_env.cards import cancelled_faces, counts_to_text, faces_of_counts
 from chearts_env.observation import Knowledge
 from chearts_env.render.cards import Colour, card, card_height, draw_suit, font, paste_centred, paste_fan, pillow
 from chearts_env.render.text import heading, rules_line
@@ -129,11 +129,11 @@ class _Picture:
             self._text((x + 10, y + 38), f"kitty{where}", 14, _DIM, "lm")
 
     def _draw_trick(self) -> None:
-        faces = [face for _, face in self._knows.trick]
+        struck = cancelled_faces(self._knows.trick)
         width = 58 if self._knows.num_players < 9 else 50
         for seat, face in self._knows.trick:
             x, y = self._place_of(seat, 262, 146)
-            part = card(face, width * _SCALE, faces.count(face) == 2)
+            part = card(face, width * _SCALE, face in struck)
             paste_centred(self._image, part, (x * _SCALE, y * _SCALE))
 
     def _draw_own(self) -> None:

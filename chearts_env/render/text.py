@@ -11,7 +11,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from chearts_env.cards import SUIT_LETTERS, counts_to_text, face_to_text, faces_of_counts, faces_to_text
+from chearts_env.cards import (
+    SUIT_LETTERS,
+    cancelled_faces,
+    counts_to_text,
+    face_to_text,
+    faces_of_counts,
+    faces_to_text,
+)
 from chearts_env.observation import Knowledge
 
 _CARD: Final = re.compile(r"(\()?\b[2-9TJQKA]([CDSH])\b(?(1)\))")
@@ -111,14 +118,12 @@ def _seat_line(knowledge: Knowledge, seat: int, number_of: list[int]) -> str:
 def _trick(knowledge: Knowledge, number_of: list[int]) -> str:
     if not knowledge.trick:
         return "-"
-    faces = [face for _, face in knowledge.trick]
+    struck = cancelled_faces(knowledge.trick)
     cards = [
-        f"P{number_of[seat]} ({face_to_text(face)})"
-        if faces.count(face) == 2
-        else f"P{number_of[seat]} {face_to_text(face)}"
+        f"P{number_of[seat]} ({face_to_text(face)})" if face in struck else f"P{number_of[seat]} {face_to_text(face)}"
         for seat, face in knowledge.trick
     ]
-    cancelled = ", cancelled in brackets" if len(set(faces)) < len(faces) else ""
+    cancelled = ", cancelled in brackets" if struck else ""
     return f"{'  '.join(cards)}   [{knowledge.trick_points} points{cancelled}]"
 
 

@@ -9,7 +9,7 @@ import pytest
 from baselines.bench_opponents import works
 from chearts_env import bench
 
-NUMBERS = {"careful, choosing alone": 1024, "careful tables": 1024, "one seat among careful": 512, "search:32": 1}
+NUMBERS = {"careful, choosing alone": 1024, "careful tables": 1024, "one seat among careful": 1024, "search:32": 1}
 NAMES = list(NUMBERS)
 
 
