@@ -96,6 +96,7 @@ function showChoices(position) {
   const low = Math.min(...numbers), span = Math.max(...numbers) - low || 1;
   const order = [...position.legal];
   if (values) order.sort((one, other) => (values[other] ?? -1e9) - (values[one] ?? -1e9));
+  at("choices").classList.toggle("unordered", !values);
   at("choices").replaceChildren(...(shown ? order : []).map((card) => {
     const item = element("li");
     item.append(cardElement(card, card === position.action ? "chosen" : ""));
