@@ -105,6 +105,20 @@ def test_rllib_pays_each_seat_its_score(name, num_players):
 
 
 @pytest.mark.parametrize("num_players", SIZES)
+@pytest.mark.parametrize("name", ["open_spiel_dqn"])
+def test_open_spiel_pays_each_seat_its_score(name, num_players):
+    """Points below the table's mean, all at the end of the hand, so that they sum to zero."""
+    env = example(name).rl_environment.Environment("python_cancellation_hearts", players=num_players)
+    rng, step = np.random.default_rng(1), env.reset()
+    while not step.last():
+        assert not step.rewards or not any(step.rewards)
+        step = env.step([rng.choice(step.observations["legal_actions"][step.observations["current_player"]])])
+    scores = env.get_state.game.scores
+    assert scores.any()
+    np.testing.assert_allclose(step.rewards, relative(scores), atol=1e-9)
+
+
+@pytest.mark.parametrize("num_players", SIZES)
 @pytest.mark.parametrize("name", ["sb3_maskable_ppo", "pufferlib_ppo"])
 def test_tables_pay_the_learner_its_score(name, num_players, engine):
     """Episode by episode at eight tables that go on to new hands, as the library's own kind of batch hands it on."""
