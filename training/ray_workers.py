@@ -141,26 +141,15 @@ class RayWorkers:
         """
         order = _Order(enumerate(works))
         number = 0
-        try:
-            while True:
-                self._hand_out(order)
-                if number in order.done:
-                    yield order.done.pop(number)
-                    number += 1
-                elif order.is_all_begun and not order.begun and not order.again:
-                    return
-                else:
-                    self._take(order, None)
-        finally:
-            self._forget(order)
-
-    def _forget(self, order: _Order) -> None:
-        """Take back what an order that is left before its end has begun; what is being done is done."""
-        import ray
-
-        if ray.is_initialized():
-            for reference in order.begun:
-                ray.cancel(reference)
+        while True:
+            self._hand_out(order)
+            if number in order.done:
+                yield order.done.pop(number)
+                number += 1
+            elif order.is_all_begun and not order.begun and not order.again:
+                return
+            else:
+                self._take(order, None)
 
     def _hand_out(self, order: _Order) -> None:
         most = 2 * _AT_A_TIME * self._num_workers
@@ -231,8 +220,6 @@ class RayWorkers:
         piece = order.begun.pop(reference, None)  # None where an earlier order was left before its end
         try:
             result = ray.get(reference)
-        except ray.exceptions.TaskCancelledError:
-            return
         except ray.exceptions.RayTaskError:
             if piece is not None:
                 raise  # the work's own error

@@ -180,20 +180,6 @@ class Dies:
         return self.number
 
 
-@dataclass(frozen=True)
-class Marks:
-    """Leave a file that tells that this was done, after a while."""
-
-    folder: Path
-    number: int
-    seconds: float
-
-    def __call__(self) -> int:
-        time.sleep(self.seconds)
-        (self.folder / str(self.number)).touch()
-        return self.number
-
-
 class FailsOnOneNode(_Actor):
     """Cannot begin but on the first node."""
 
@@ -224,14 +210,6 @@ class TestTwoWorkers:
             *range(100, 104)
         ]
 
-    def test_what_an_order_left_early_had_begun_is_taken_back(self, workers: RayWorkers, tmp_path: Path) -> None:
-        """Pieces that wait behind others are never done; those that are being done come to their end."""
-        for number in workers.in_order(Marks(tmp_path, number, 2.0 if number else 0.0) for number in count()):
-            assert number == 0
-            break
-        assert list(workers.in_order(Marks(tmp_path, 100 + number, 0.0) for number in range(4))) == [*range(100, 104)]
-        assert {int(path.name) for path in tmp_path.iterdir()} == {0, 1, 2, *range(100, 104)}
-
     def test_lost_work_is_done_again_and_comes_out_once(self, workers: RayWorkers, tmp_path: Path, capsys: Any) -> None:
         """Workers die one after the other, the one that waits for its turn with them."""
         works = [Dies(tmp_path, number, lambda number, is_new: is_new and number in (2, 3, 7)) for number in range(12)]
@@ -255,12 +233,16 @@ def test_machine_on_which_no_worker_can_begin_is_done_without(
     """After five trials; why it cannot is said."""
     monkeypatch.setattr("training.ray_workers._Actor", FailsOnOneNode)
     join(cluster.address)
+    said, nodes, end = "", set(), time.monotonic() + PATIENCE
     with RayWorkers(2) as workers:
-        numbers, nodes = zip(*workers.in_order(Where(number) for number in range(200)), strict=True)
-        assert numbers == tuple(range(200))
-        assert len(set(nodes)) == 1
+        for _, node in workers.in_order(map(Where, count())):
+            nodes.add(node)
+            said += capsys.readouterr().out
+            if "done without" in said or time.monotonic() > end:
+                break
         assert workers.num_at_work == 1
-    assert "a worker cannot begin and is done without: OSError: no disk is left here" in capsys.readouterr().out
+    assert len(nodes) == 1
+    assert "a worker cannot begin and is done without: OSError: no disk is left here" in said
 
 
 def test_error_is_told_by_the_line_that_says_most() -> None:
