@@ -68,6 +68,7 @@ def test_search_without_a_number_of_worlds_is_refused(name):
         policy_of(name)
 
 
+@pytest.mark.jit  # a search plays hundreds of hands out
 def test_installed_short_name_takes_a_number():
     """`search:4` is the same policy for whoever plays at the terminal or in an environment as it is in matches."""
     policy = loaded_policy("search:4")
