@@ -73,7 +73,7 @@ class LearnTask:
 def follow(ranks: Ranks) -> None:
     """Do what the first process asks for, until it asks for nothing more. Raises ConnectionError if it is gone."""
     try:
-        while (task := _next_task(ranks)) is not None:
+        while (task := ranks.of_first()) is not None:  # a FitTask or a LearnTask
             task.do(ranks)
     except RuntimeError as error:
         if not _LOST.search(str(error)):
@@ -81,8 +81,3 @@ def follow(ranks: Ranks) -> None:
         raise ConnectionError(
             f"process {ranks.rank} ends, for the first is gone: {str(error).splitlines()[0]}"
         ) from None
-
-
-def _next_task(ranks: Ranks) -> FitTask | LearnTask | None:
-    task: FitTask | LearnTask | None = ranks.of_first()
-    return task

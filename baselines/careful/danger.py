@@ -81,9 +81,9 @@ def _worth_without_guards(facts: Any, prices: Any, hand: Any, suit: int, face: i
 def _worth_by_queens(facts: Any, prices: Any, face: int) -> float:
     """Return what a spade costs besides for a Black Maria that it is, or takes, if it had no lower ones, points."""
     if face == BLACK_MARIA:
-        return prices.queen  # type: ignore[no-any-return]
+        return max(prices.queen, 0.0)  # type: ignore[no-any-return]
     if face > BLACK_MARIA and facts.queens_out > 0:
-        return prices.high_spade  # type: ignore[no-any-return]
+        return max(prices.high_spade, 0.0)  # type: ignore[no-any-return]
     return 0.0
 
 
