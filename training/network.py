@@ -37,9 +37,29 @@ _SCALES: Final = {
 #: The stretch of a seat's row, and that of the vector, taken over as numbers.
 _SEAT_NUMBERS: Final = ("void", "has_kitty")
 _TABLE_NUMBERS: Final = ("trick_number", "hands_left")
-_NUM_PLANES: Final = 14
-_NUM_CARD_FEATURES: Final = 5
-_FIRST_CARD_PLANE: Final = _NUM_PLANES - _NUM_CARD_FEATURES
+NUM_PLANES: Final = 14
+NUM_CARD_FEATURES: Final = 5
+FIRST_CARD_PLANE: Final = NUM_PLANES - NUM_CARD_FEATURES
+
+
+def _stretch(names: tuple[str, str]) -> slice:
+    """Return the places from the first field to the last."""
+    first, last = (_FIELD[name] for name in names)
+    return slice(first.place, last.place + last.size)
+
+
+def _scales(names: tuple[str, str]) -> list[float]:
+    """Return the factor of each entry from the first field to the last."""
+    stretch = _stretch(names)
+    is_per_seat = _FIELD[names[0]].is_per_seat
+    fields = [each for each in FIELDS if each.is_per_seat == is_per_seat and stretch.start <= each.place < stretch.stop]
+    divisors = [_SCALES.get(field.name, 1) for field in fields for _ in range(field.size)]
+    return [1 / divisor if divisor else 0.0 for divisor in divisors]
+
+
+#: What brings each number of a seat's row and of the vector to about 1.
+SEAT_SCALES: Final = _scales(_SEAT_NUMBERS)
+TABLE_SCALES: Final = _scales(_TABLE_NUMBERS)
 
 
 def refuse_other_observations(version: int) -> None:
@@ -73,18 +93,17 @@ class Expansion(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        seat_scales, table_scales = _scales(_SEAT_NUMBERS), _scales(_TABLE_NUMBERS)
-        self.size = _NUM_PLANES * NUM_FACES + MAX_PLAYERS * (len(seat_scales) + 3) + len(table_scales) + 3
+        self.size = NUM_PLANES * NUM_FACES + MAX_PLAYERS * (len(SEAT_SCALES) + 3) + len(TABLE_SCALES) + 3
         ranks = torch.arange(NUM_RANKS)
         for name, constant in {
-            "seat_scales": torch.tensor(seat_scales),
-            "table_scales": torch.tensor(table_scales),
+            "seat_scales": torch.tensor(SEAT_SCALES),
+            "table_scales": torch.tensor(TABLE_SCALES),
             "higher": (ranks[:, None] > ranks[None, :]).float() / 8,  # [of, than]
             "lower": (ranks[:, None] < ranks[None, :]).float() / 8,
             "ranks": (ranks + 1).to(torch.int8),  # 1 … 13, 0 = none
             "sizes": torch.arange(MIN_PLAYERS, MAX_PLAYERS + 1, dtype=torch.int8),
-            "is_of_card": (torch.arange(self.size) // NUM_FACES >= _FIRST_CARD_PLANE)
-            & (torch.arange(self.size) < _NUM_PLANES * NUM_FACES),
+            "is_of_card": (torch.arange(self.size) // NUM_FACES >= FIRST_CARD_PLANE)
+            & (torch.arange(self.size) < NUM_PLANES * NUM_FACES),
         }.items():
             # Not persistent: they are no weights, and a checkpoint holds weights only.
             self.register_buffer(name, constant, persistent=False)
@@ -119,8 +138,8 @@ class Expansion(nn.Module):
     @staticmethod
     def cards_of(features: Tensor) -> Tensor:
         """Return the five features of each card among all, (N, 52, 5)."""
-        first = _FIRST_CARD_PLANE * NUM_FACES
-        return features[:, first : _NUM_PLANES * NUM_FACES].view(-1, NUM_FACES, _NUM_CARD_FEATURES)
+        first = FIRST_CARD_PLANE * NUM_FACES
+        return features[:, first : NUM_PLANES * NUM_FACES].view(-1, NUM_FACES, NUM_CARD_FEATURES)
 
     def _located(self, observations: Tensor, seats: Tensor, given: Tensor, num_players: Tensor) -> Tensor:
         """Return the cards given away and not played yet: their place is known (R7)."""
@@ -183,7 +202,7 @@ class Network(nn.Module):
         refuse_other_observations(OBSERVATION_VERSION)
         super().__init__()
         self._shape = (width, num_layers, careful, card_features)
-        self._has_card_features = card_features
+        self.has_card_features = card_features
         self.expansion = Expansion()
         #: The constants by which `careful` judges, kept with a checkpoint: it may be tuned anew meanwhile.
         self.constants = new_weights() if careful else None
@@ -191,7 +210,7 @@ class Network(nn.Module):
         self.num_features = self.expansion.size + NUM_FACES * num_judgements
         self.body = hidden_layers(self.num_features, width, num_layers)
         self.head = nn.Linear(width, NUM_ACTIONS)
-        self.card_path = nn.Linear(width, _NUM_CARD_FEATURES + num_judgements)
+        self.card_path = nn.Linear(width, NUM_CARD_FEATURES + num_judgements)
 
     def fresh(self) -> Network:
         """Return a network of the same shape and constants with weights of its own."""
@@ -217,7 +236,7 @@ class Network(nn.Module):
     def expanded(self, observations: Tensor, masks: Tensor, judged: Tensor | None = None) -> Tensor:
         """Return the features of what `forward` takes, (N, `num_features`): no weight takes part in them."""
         features: Tensor = self.expansion(observations, masks)
-        if not self._has_card_features:
+        if not self.has_card_features:
             features = features.masked_fill(self.expansion.is_of_card, 0.0)
         if judged is None:
             return features
@@ -228,7 +247,7 @@ class Network(nn.Module):
         situation = self.body(features)
         worth: Tensor = self.head(situation)
         weights = self.card_path(situation).to(features.dtype)
-        own, judged = weights[:, :_NUM_CARD_FEATURES], weights[:, _NUM_CARD_FEATURES:]
+        own, judged = weights[:, :NUM_CARD_FEATURES], weights[:, NUM_CARD_FEATURES:]
         by_card = torch.einsum("nck,nk->nc", self.expansion.cards_of(features), own)
         if self.constants is not None:
             by_card = by_card + torch.einsum(
@@ -242,18 +261,3 @@ def _entries(observations: Tensor, name: str) -> Tensor:
     """Return a field of the vector, (N, size)."""
     field = _FIELD[name]
     return observations[:, field.place : field.place + field.size]
-
-
-def _stretch(names: tuple[str, str]) -> slice:
-    """Return the places from the first field to the last."""
-    first, last = (_FIELD[name] for name in names)
-    return slice(first.place, last.place + last.size)
-
-
-def _scales(names: tuple[str, str]) -> list[float]:
-    """Return the factor of each entry from the first field to the last."""
-    stretch = _stretch(names)
-    is_per_seat = _FIELD[names[0]].is_per_seat
-    fields = [each for each in FIELDS if each.is_per_seat == is_per_seat and stretch.start <= each.place < stretch.stop]
-    divisors = [_SCALES.get(field.name, 1) for field in fields for _ in range(field.size)]
-    return [1 / divisor if divisor else 0.0 for divisor in divisors]

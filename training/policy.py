@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from training.checkpoint import load_checkpoint
+from training.cpu_network import CpuNetwork
 from training.network import Network, rows_to_try
 from training.precision import faster_kind
 
@@ -38,6 +39,7 @@ class NetworkPolicy:
         copy = network.fresh()
         copy.load_state_dict(network.state_dict())
         self._network = copy.to(self._device, kind).eval()
+        self._answer = self._by_torch if self._device.type != "cpu" else CpuNetwork(network, kind).worths
         self._scale = points_per_unit / temperature if temperature else None
         self._points_per_unit = points_per_unit
 
@@ -75,9 +77,12 @@ class NetworkPolicy:
             for start in range(0, len(observations), _MOST_ROWS):
                 rows = slice(start, min(start + _MOST_ROWS, len(observations)))
                 filled = (_filled_up(observations[rows]), _filled_up(action_masks[rows]))
-                answer = self._network(*self._network.inputs(*filled))
-                worths[rows] = answer[: rows.stop - rows.start].float().cpu().numpy()
+                worths[rows] = self._answer(*filled)[: rows.stop - rows.start]
         return worths
+
+    def _by_torch(self, observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+        answer: torch.Tensor = self._network(*self._network.inputs(observations, masks))
+        return answer.float().cpu().numpy()  # type: ignore[no-any-return]
 
     def points(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         """Return what each action is held to be worth, (N, 54) points, minus infinity where it is not allowed.
