@@ -18,8 +18,9 @@ from baselines.careful.judgements import judgements
 from chearts_env.cards import NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.table import NUM_ACTIONS
-from training.features import FIRST_JUDGEMENT, note_features
-from training.network import NUM_CARD_FEATURES, Network
+from training.feature_layout import FIRST_CARD, FIRST_SEAT, NUM_CARD_FEATURES
+from training.features import note_features
+from training.network import Network
 
 _MOST_INTEGER: Final = np.float32(np.iinfo(np.int16).max)
 _SMALLEST: Final = np.float32(1e-30)
@@ -41,7 +42,7 @@ class CpuNetwork:
             self._bias = first.bias.float().cpu().numpy().copy()
             self._scales = np.ones_like(self._bias)
             if not network.has_card_features:
-                weights[network.expansion.is_of_card.nonzero()[:, 0].cpu().numpy()] = 0
+                weights[FIRST_CARD:FIRST_SEAT] = 0
             if kind != torch.float32:
                 self._scales = np.maximum(np.abs(weights).max(axis=0), _SMALLEST) / _MOST_INTEGER
                 weights = np.rint(weights / self._scales).astype(np.int16)
@@ -50,6 +51,9 @@ class CpuNetwork:
             last = nn.Linear(network.head.in_features, network.head.out_features + network.card_path.out_features)
             last.weight.copy_(torch.cat([network.head.weight, network.card_path.weight]))
             last.bias.copy_(torch.cat([network.head.bias, network.card_path.bias]))
+            if not network.has_card_features:
+                own = slice(NUM_ACTIONS, NUM_ACTIONS + NUM_CARD_FEATURES)
+                last.weight[own], last.bias[own] = 0, 0
         # The first of those behind is the ReLU of the first layer, which the kernel takes.
         self._behind = copy.deepcopy(nn.Sequential(*behind[1:], last)).to(kind).eval().requires_grad_(False)
         self._kind = kind
@@ -57,10 +61,11 @@ class CpuNetwork:
 
     def worths(self, observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         """Return what the network does, (N, 54) float32, for observations (N, O) and masks (N, 54), int8."""
+        observations, masks = np.ascontiguousarray(observations), np.ascontiguousarray(masks)
         count = len(observations)
         hidden = np.empty((count, len(self._bias)), np.float32)
         cards = np.empty((count, NUM_FACES, NUM_CARD_FEATURES), np.float32)
-        judged = np.zeros((0, NUM_FACES, 0), np.float32)
+        judged = np.zeros((count, NUM_FACES, 0), np.float32)
         if self._constants is not None:
             judged = judgements(observations, masks, self._constants)
         _first_layer(observations, masks, judged, self._weights, self._scales, self._bias, cards, hidden)
@@ -77,14 +82,7 @@ def _first_layer(
     places, values = np.empty(weights.shape[0] + 4, np.int64), np.empty(weights.shape[0] + 4, np.float32)
     unseen = np.empty(NUM_FACES, np.int8)
     for row in range(observations.shape[0]):
-        count = note_features(observations[row], masks[row], unseen, places, values, cards[row])
-        if judged.shape[0]:
-            for face in range(NUM_FACES):
-                if masks[row, face]:
-                    for number in range(judged.shape[2]):
-                        places[count] = FIRST_JUDGEMENT + judged.shape[2] * face + number
-                        values[count] = judged[row, face, number]
-                        count += 1
+        count = note_features(observations[row], masks[row], judged[row], unseen, places, values, cards[row])
         # Four at a time: sums are read and written a quarter as often.
         for more in range(4):
             places[count + more] = 0

@@ -1,7 +1,7 @@
-"""The features of `training.network.Expansion` by a compiled kernel, as the few that are not 0: for answers on a CPU.
+"""A network's features by a compiled kernel, as the few that are not 0: what torch takes several times as long for.
 
 A row has some 150 of 1,355, so that a first layer that looks at these alone costs a fraction of a dense one. A test
-compares every feature with the expansion's.
+compares every feature with those of `training.network.Expansion`.
 """
 
 from __future__ import annotations
@@ -9,39 +9,98 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
 
 from chearts_env.cards import NUM_FACES, NUM_RANKS, NUM_SUITS
 from chearts_env.compiled import kernel
-from chearts_env.observation import FIELDS, SEAT_ENTRIES
+from chearts_env.observation import SEAT_ENTRIES
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
-from training.network import FIRST_CARD_PLANE, NUM_CARD_FEATURES, NUM_PLANES, SEAT_SCALES, TABLE_SCALES
+from training.feature_layout import (
+    FIELD,
+    FIRST_CARD,
+    FIRST_SEAT,
+    FIRST_TABLE,
+    NUM_CARD_FEATURES,
+    NUM_FEATURES,
+    NUM_OF_SEAT,
+    SEAT_NUMBERS,
+    SEAT_SCALES,
+    TABLE_NUMBERS,
+    TABLE_SCALES,
+)
 
-_PLACES: Final = {field.name: field.place for field in FIELDS}
-_PLAYED: Final = _PLACES["played"]
-_TRICK_CARD: Final = _PLACES["trick_card"]
-_VOID: Final = _PLACES["void"]
-_HAND: Final = _PLACES["hand"]
-_GIVEN: Final = _PLACES["given"]
-_TRICK: Final = _PLACES["trick"]
-_PILE: Final = _PLACES["pile"]
-_TRICK_NUMBER: Final = _PLACES["trick_number"]
-_PASS_OFFSET: Final = _PLACES["pass_offset"]
-_LED_SUIT: Final = _PLACES["led_suit"]
-_SIZE: Final = _PLACES["size"]
-_NUM_SIZES: Final = MAX_PLAYERS - MIN_PLAYERS + 1
+_PLAYED: Final = FIELD["played"].place
+_TRICK_CARD: Final = FIELD["trick_card"].place
+_HAND: Final = FIELD["hand"].place
+_GIVEN: Final = FIELD["given"].place
+_TRICK: Final = FIELD["trick"].place
+_PILE: Final = FIELD["pile"].place
+_PASS_OFFSET: Final = FIELD["pass_offset"].place
+_LED_SUIT: Final = FIELD["led_suit"].place
+_SIZE: Final = FIELD["size"].place
+_NUM_SIZES: Final = FIELD["size"].size
+_FIRST_SEAT_NUMBER: Final = SEAT_NUMBERS.start
+_FIRST_TABLE_NUMBER: Final = TABLE_NUMBERS.start
 
 _SEAT_SCALES: Final = np.array(SEAT_SCALES, np.float32)
 _TABLE_SCALES: Final = np.array(TABLE_SCALES, np.float32)
 _NUM_SEAT_NUMBERS: Final = len(SEAT_SCALES)
 _NUM_TABLE_NUMBERS: Final = len(TABLE_SCALES)
-_FIRST_CARD: Final = FIRST_CARD_PLANE * NUM_FACES
-_FIRST_SEAT: Final = NUM_PLANES * NUM_FACES
-_FIRST_TABLE: Final = _FIRST_SEAT + MAX_PLAYERS * (_NUM_SEAT_NUMBERS + 3)
-#: Where the judgements of `careful` begin, in a network that takes them.
-FIRST_JUDGEMENT: Final = _FIRST_TABLE + _NUM_TABLE_NUMBERS + 3
-
 _EIGHTH: Final = np.float32(1 / 8)
 _RANKS: Final = np.float32(NUM_RANKS)
+
+
+def dense_features(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], judged: npt.NDArray[np.float32], kind: torch.dtype
+) -> Tensor:
+    """Return all features, (N, F), float32 or bfloat16, for observations (N, O), masks (N, 54) and judgements.
+
+    The judgements of `careful`, (N, 52, 8), follow the expansion's features; a network without them has (N, 52, 0).
+    """
+    observations, masks = np.ascontiguousarray(observations), np.ascontiguousarray(masks)
+    size = NUM_FEATURES + NUM_FACES * judged.shape[2]
+    room = (np.empty(NUM_FACES, np.int8), np.empty(size, np.int64), np.empty(size, np.float32))
+    cards = np.empty((NUM_FACES, NUM_CARD_FEATURES), np.float32)
+    if kind == torch.float32:
+        dense = np.zeros((len(observations), size), np.float32)
+        _write_all(observations, masks, judged, *room, cards, dense)
+        return torch.from_numpy(dense)
+    halves = np.zeros((len(observations), size), np.int16)
+    _write_upper_halves(observations, masks, judged, *room, room[2].view(np.uint32), cards, halves)
+    return torch.from_numpy(halves).view(torch.bfloat16)
+
+
+@kernel
+def _write_all(
+    observations: Any, masks: Any, judged: Any, unseen: Any, places: Any, values: Any, cards: Any, dense: Any
+) -> None:
+    for row in range(observations.shape[0]):
+        count = note_features(observations[row], masks[row], judged[row], unseen, places, values, cards)
+        for number in range(count):
+            dense[row, places[number]] = values[number]
+
+
+@kernel
+def _write_upper_halves(
+    observations: Any,
+    masks: Any,
+    judged: Any,
+    unseen: Any,
+    places: Any,
+    values: Any,
+    bits: Any,
+    cards: Any,
+    halves: Any,
+) -> None:
+    # bfloat16 is the upper half of a float32, rounded to the nearest, to the even one of two.
+    for row in range(observations.shape[0]):
+        count = note_features(observations[row], masks[row], judged[row], unseen, places, values, cards)
+        for number in range(count):
+            upper = bits[number] >> np.uint32(16)
+            rounded = (bits[number] + np.uint32(0x7FFF) + (upper & np.uint32(1))) >> np.uint32(16)
+            halves[row, places[number]] = np.int16(np.uint16(rounded))
 
 
 @kernel
@@ -55,11 +114,12 @@ def _put(places: Any, values: Any, count: int, place: int, value: Any) -> int:
 
 
 @kernel
-def note_features(seen: Any, mask: Any, unseen: Any, places: Any, values: Any, cards: Any) -> int:
+def note_features(seen: Any, mask: Any, judged: Any, unseen: Any, places: Any, values: Any, cards: Any) -> int:
     """Write the features of one observation (O,) with its mask (54,) that are not 0; return how many they are.
 
-    `places` (F,) int64 and `values` (F,) float32 take them, `cards` (52, 5) float32 those of each card once more, zeros
-    included; `unseen` (52,) int8 is room to work in.
+    `judged` (52, K) float32 are judgements of its cards, K = 0 for none. `places` (F,) int64 and `values` (F,) float32
+    take the features, `cards` (52, 5) float32 those of each card once more, zeros included; `unseen` (52,) int8 is room
+    to work in.
     """
     num_players = 0
     for number in range(_NUM_SIZES):
@@ -79,7 +139,7 @@ def note_features(seen: Any, mask: Any, unseen: Any, places: Any, values: Any, c
 
     for face in range(NUM_FACES):
         unseen[face] = 2 - seen[_HAND + face]
-    for seat in range(num_players):
+    for seat in range(MAX_PLAYERS):
         first = SEAT_ENTRIES * seat + _PLAYED
         for face in range(NUM_FACES):
             unseen[face] -= seen[first + face]
@@ -107,7 +167,13 @@ def note_features(seen: Any, mask: Any, unseen: Any, places: Any, values: Any, c
         count = _put(places, values, count, 7 * NUM_FACES + face, np.float32(seen[_PILE + face]))
         count = _put(places, values, count, 8 * NUM_FACES + face, np.float32(mask[face]))
     count = _note_cards(seen, mask, unseen, led, best, places, values, count, cards)
-    return _note_seats(seen, num_players, led, best, places, values, count)
+    count = _note_seats(seen, num_players, led, best, places, values, count)
+    for face in range(NUM_FACES):
+        if mask[face]:
+            for number in range(judged.shape[1]):
+                place = NUM_FEATURES + judged.shape[1] * face + number
+                count = _put(places, values, count, place, judged[face, number])
+    return count
 
 
 @kernel
@@ -131,7 +197,7 @@ def _note_cards(
                 card[3] = np.float32(out - below - left) * _EIGHTH
                 card[4] = np.float32(below) * _EIGHTH
                 for number in range(NUM_CARD_FEATURES):
-                    count = _put(places, values, count, _FIRST_CARD + NUM_CARD_FEATURES * face + number, card[number])
+                    count = _put(places, values, count, FIRST_CARD + NUM_CARD_FEATURES * face + number, card[number])
             below += left
     return count
 
@@ -141,9 +207,9 @@ def _note_seats(seen: Any, num_players: int, led: int, best: int, places: Any, v
     one = np.float32(1)
     num_laid = 0
     for seat in range(MAX_PLAYERS):
-        row, place = SEAT_ENTRIES * seat, _FIRST_SEAT + (_NUM_SEAT_NUMBERS + 3) * seat
+        row, place = SEAT_ENTRIES * seat, FIRST_SEAT + NUM_OF_SEAT * seat
         for number in range(_NUM_SEAT_NUMBERS):
-            value = np.float32(seen[row + _VOID + number]) * _SEAT_SCALES[number]
+            value = np.float32(seen[row + _FIRST_SEAT_NUMBER + number]) * _SEAT_SCALES[number]
             count = _put(places, values, count, place + number, value)
         laid = seen[row + _TRICK_CARD]
         if laid > 0:
@@ -156,9 +222,9 @@ def _note_seats(seen: Any, num_players: int, led: int, best: int, places: Any, v
                 if rank == best:
                     count = _put(places, values, count, place + _NUM_SEAT_NUMBERS + 2, one)
     for number in range(_NUM_TABLE_NUMBERS):
-        value = np.float32(seen[_TRICK_NUMBER + number]) * _TABLE_SCALES[number]
-        count = _put(places, values, count, _FIRST_TABLE + number, value)
-    more = _FIRST_TABLE + _NUM_TABLE_NUMBERS
+        value = np.float32(seen[_FIRST_TABLE_NUMBER + number]) * _TABLE_SCALES[number]
+        count = _put(places, values, count, FIRST_TABLE + number, value)
+    more = FIRST_TABLE + _NUM_TABLE_NUMBERS
     count = _put(places, values, count, more, np.float32(num_laid) / _RANKS)
     count = _put(places, values, count, more + 1, np.float32(num_players - num_laid - 1) / _RANKS)
     return _put(places, values, count, more + 2, np.float32(best) / _RANKS)

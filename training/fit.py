@@ -44,17 +44,16 @@ def new_network(shape: NetworkConfig, seed: int, round_number: int) -> Network:
         return Network(**asdict(shape))
 
 
-def batch_loss(
-    network: Network, inputs: tuple[Tensor, ...], values: Tensor, settings: FitConfig
-) -> tuple[Tensor, Tensor]:
+def batch_loss(worths: Tensor, values: Tensor, settings: FitConfig) -> tuple[Tensor, Tensor]:
     """Return the mean squared error over actions tried and the mean square of the targets, in the network's units.
 
-    `inputs` are those of the network, `values` (N, 54) points centred over the actions tried: NaN where an action is
-    not allowed, infinite where it was not tried. Only differences between actions are known, so only they count.
+    `worths` (N, 54) are those of the network, `values` (N, 54) points centred over the actions tried: NaN where an
+    action is not allowed, infinite where it was not tried. Only differences between actions are known, so only they
+    count.
     """
     tried = values.isfinite()
     targets = values.where(tried, 0.0).clamp(-settings.clip, settings.clip) / settings.points_per_unit
-    worths = network(*inputs).float().where(tried, 0.0)
+    worths = worths.float().where(tried, 0.0)
     worths = (worths - worths.sum(1, keepdim=True) / tried.sum(1, keepdim=True)).where(tried, 0.0)
     count = tried.sum()
     return (worths - targets).square().sum() / count, targets.square().sum() / count
@@ -159,12 +158,14 @@ class Fitter:
         share = ranks.share_of(int(np.isfinite(values).sum()))
         loss = variance = torch.zeros(())
         if len(values):
-            inputs = network.inputs(observations, (~np.isnan(values)).view(np.int8))
+            masks = (~np.isnan(values)).view(np.int8)
             targets = torch.from_numpy(values).to(self.device, torch.float32)
             # The constants of the expansion decide the type of its features; weights stay float32 and are cast as used.
             network.expansion.to(kind)
+            features = network.features(observations, masks)
+            allowed = torch.from_numpy(masks).to(self.device)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=kind == torch.bfloat16):
-                loss, variance = batch_loss(network, inputs, targets, self._settings)
+                loss, variance = batch_loss(network.worths(features, allowed), targets, self._settings)
             (loss * share).backward()  # type: ignore[no-untyped-call]
             network.expansion.float()
         ranks.sum_gradients(network)

@@ -20,46 +20,24 @@ from baselines.careful.judgements import JUDGEMENTS, judgements
 from baselines.careful.weights import new_weights
 from chearts_env import Rules, VectorTables
 from chearts_env.cards import NUM_FACES, NUM_RANKS, NUM_SUITS
-from chearts_env.observation import FIELDS, OBSERVATION_VERSION, SEAT_ENTRIES
+from chearts_env.observation import OBSERVATION_VERSION, SEAT_ENTRIES
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import NUM_ACTIONS
+from training.feature_layout import (
+    FIELD,
+    FIRST_CARD,
+    FIRST_SEAT,
+    NUM_CARD_FEATURES,
+    NUM_FEATURES,
+    SEAT_NUMBERS,
+    SEAT_SCALES,
+    TABLE_NUMBERS,
+    TABLE_SCALES,
+)
+from training.features import dense_features
 
 #: The observation version that `Expansion` reads. Raise it only together with the code below.
 BUILT_FOR_OBSERVATION: Final = 1
-
-_FIELD: Final = {field.name: field for field in FIELDS}
-#: Divisors that bring numbers to about 1; 0 leaves a field out.
-_SCALES: Final = {
-    **{"cards_left": 17, "points_seen": 13, "trick_number": 17, "trick_pairs": 2, "trick_points": 13},
-    **{"pile_points": 26, "kitty_size": 6, "moon_points": 26},
-    **{"score_percent": 0, "mover": 0, "hands_left": 0},
-}
-#: The stretch of a seat's row, and that of the vector, taken over as numbers.
-_SEAT_NUMBERS: Final = ("void", "has_kitty")
-_TABLE_NUMBERS: Final = ("trick_number", "hands_left")
-NUM_PLANES: Final = 14
-NUM_CARD_FEATURES: Final = 5
-FIRST_CARD_PLANE: Final = NUM_PLANES - NUM_CARD_FEATURES
-
-
-def _stretch(names: tuple[str, str]) -> slice:
-    """Return the places from the first field to the last."""
-    first, last = (_FIELD[name] for name in names)
-    return slice(first.place, last.place + last.size)
-
-
-def _scales(names: tuple[str, str]) -> list[float]:
-    """Return the factor of each entry from the first field to the last."""
-    stretch = _stretch(names)
-    is_per_seat = _FIELD[names[0]].is_per_seat
-    fields = [each for each in FIELDS if each.is_per_seat == is_per_seat and stretch.start <= each.place < stretch.stop]
-    divisors = [_SCALES.get(field.name, 1) for field in fields for _ in range(field.size)]
-    return [1 / divisor if divisor else 0.0 for divisor in divisors]
-
-
-#: What brings each number of a seat's row and of the vector to about 1.
-SEAT_SCALES: Final = _scales(_SEAT_NUMBERS)
-TABLE_SCALES: Final = _scales(_TABLE_NUMBERS)
 
 
 def refuse_other_observations(version: int) -> None:
@@ -89,11 +67,10 @@ class Expansion(nn.Module):
     lower: Tensor
     ranks: Tensor
     sizes: Tensor
-    is_of_card: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        self.size = NUM_PLANES * NUM_FACES + MAX_PLAYERS * (len(SEAT_SCALES) + 3) + len(TABLE_SCALES) + 3
+        self.size = NUM_FEATURES
         ranks = torch.arange(NUM_RANKS)
         for name, constant in {
             "seat_scales": torch.tensor(SEAT_SCALES),
@@ -102,8 +79,6 @@ class Expansion(nn.Module):
             "lower": (ranks[:, None] < ranks[None, :]).float() / 8,
             "ranks": (ranks + 1).to(torch.int8),  # 1 … 13, 0 = none
             "sizes": torch.arange(MIN_PLAYERS, MAX_PLAYERS + 1, dtype=torch.int8),
-            "is_of_card": (torch.arange(self.size) // NUM_FACES >= FIRST_CARD_PLANE)
-            & (torch.arange(self.size) < NUM_PLANES * NUM_FACES),
         }.items():
             # Not persistent: they are no weights, and a checkpoint holds weights only.
             self.register_buffer(name, constant, persistent=False)
@@ -138,8 +113,7 @@ class Expansion(nn.Module):
     @staticmethod
     def cards_of(features: Tensor) -> Tensor:
         """Return the five features of each card among all, (N, 52, 5)."""
-        first = FIRST_CARD_PLANE * NUM_FACES
-        return features[:, first : NUM_PLANES * NUM_FACES].view(-1, NUM_FACES, NUM_CARD_FEATURES)
+        return features[:, FIRST_CARD:FIRST_SEAT].view(-1, NUM_FACES, NUM_CARD_FEATURES)
 
     def _located(self, observations: Tensor, seats: Tensor, given: Tensor, num_players: Tensor) -> Tensor:
         """Return the cards given away and not played yet: their place is known (R7)."""
@@ -166,8 +140,8 @@ class Expansion(nn.Module):
 
     def _seats(self, seats: Tensor, live: Tensor, best: Tensor, kind: torch.dtype) -> Tensor:
         """Return each seat's numbers, and of its card in the trick: laid, rank if it may win, winning so far."""
-        numbers = seats[:, :, _stretch(_SEAT_NUMBERS)].to(kind) * self.seat_scales
-        card = seats[:, :, _FIELD["trick_card"].place]
+        numbers = seats[:, :, SEAT_NUMBERS].to(kind) * self.seat_scales
+        card = seats[:, :, FIELD["trick_card"].place]
         laid = card > 0
         face = (card - 1).clamp(min=0)
         rank = (face % NUM_RANKS + 1) * (torch.gather(live, 1, face.long()) & laid)
@@ -178,9 +152,9 @@ class Expansion(nn.Module):
     def _table(
         self, observations: Tensor, seats: Tensor, num_players: Tensor, best: Tensor, kind: torch.dtype
     ) -> Tensor:
-        laid = (seats[:, :, _FIELD["trick_card"].place] > 0).sum(1)
+        laid = (seats[:, :, FIELD["trick_card"].place] > 0).sum(1)
         more = torch.stack([each.to(kind) for each in (laid, num_players - laid - 1, best)], dim=1) / NUM_RANKS
-        return torch.cat([observations[:, _stretch(_TABLE_NUMBERS)].to(kind) * self.table_scales, more], dim=1)
+        return torch.cat([observations[:, TABLE_NUMBERS].to(kind) * self.table_scales, more], dim=1)
 
 
 def hidden_layers(num_inputs: int, width: int, num_layers: int) -> nn.Sequential:
@@ -226,6 +200,21 @@ class Network(nn.Module):
             parts.append(torch.from_numpy(judgements(observations, masks, self.constants)).to(device))
         return tuple(parts)
 
+    def features(self, observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]) -> Tensor:
+        """Return the features of observations (N, O) and masks (N, 54), (N, `num_features`), on the weights' device.
+
+        They are those of `expanded`, in the floating type of the expansion; a CPU makes them in a third of the time.
+        """
+        if self.head.weight.device.type != "cpu":
+            return self.expanded(*self.inputs(observations, masks))
+        judged = np.zeros((len(observations), NUM_FACES, 0), np.float32)
+        if self.constants is not None:
+            judged = judgements(observations, masks, self.constants)
+        features = dense_features(observations, masks, judged, self.expansion.seat_scales.dtype)
+        if not self.has_card_features:
+            features[:, FIRST_CARD:FIRST_SEAT] = 0
+        return features
+
     def forward(self, observations: Tensor, masks: Tensor, judged: Tensor | None = None) -> Tensor:
         """Return the worth of each action, (N, 54), minus infinity where the mask, (N, 54) int8, excludes it.
 
@@ -237,7 +226,7 @@ class Network(nn.Module):
         """Return the features of what `forward` takes, (N, `num_features`): no weight takes part in them."""
         features: Tensor = self.expansion(observations, masks)
         if not self.has_card_features:
-            features = features.masked_fill(self.expansion.is_of_card, 0.0)
+            features[:, FIRST_CARD:FIRST_SEAT] = 0
         if judged is None:
             return features
         return torch.cat([features, judged.flatten(1).to(features.dtype)], dim=1)
@@ -259,5 +248,5 @@ class Network(nn.Module):
 
 def _entries(observations: Tensor, name: str) -> Tensor:
     """Return a field of the vector, (N, size)."""
-    field = _FIELD[name]
+    field = FIELD[name]
     return observations[:, field.place : field.place + field.size]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,7 @@ from training.cpu_network import CpuNetwork
 from training.network import Network, rows_to_try
 from training.precision import faster_kind
 
+Rows = npt.NDArray[np.int8]
 #: Rows computed at once; the expanded observations of more would not stay in a CPU's cache.
 _MOST_ROWS: Final = 4096
 #: Batches are filled up to a multiple of this: every new shape costs torch a kernel, and memory that it keeps.
@@ -36,10 +39,12 @@ class NetworkPolicy:
         points_per_unit: float = 3.0,
     ) -> None:
         self._device = device or torch.device("cpu")
-        copy = network.fresh()
-        copy.load_state_dict(network.state_dict())
-        self._network = copy.to(self._device, kind).eval()
-        self._answer = self._by_torch if self._device.type != "cpu" else CpuNetwork(network, kind).worths
+        if self._device.type == "cpu":
+            self._answer: Callable[[Rows, Rows], npt.NDArray[np.float32]] = CpuNetwork(network, kind).worths
+        else:
+            copy = network.fresh()
+            copy.load_state_dict(network.state_dict())
+            self._answer = partial(_by_torch, copy.to(self._device, kind).eval())
         self._scale = points_per_unit / temperature if temperature else None
         self._points_per_unit = points_per_unit
 
@@ -80,10 +85,6 @@ class NetworkPolicy:
                 worths[rows] = self._answer(*filled)[: rows.stop - rows.start]
         return worths
 
-    def _by_torch(self, observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-        answer: torch.Tensor = self._network(*self._network.inputs(observations, masks))
-        return answer.float().cpu().numpy()  # type: ignore[no-any-return]
-
     def points(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         """Return what each action is held to be worth, (N, 54) points, minus infinity where it is not allowed.
 
@@ -97,7 +98,12 @@ class NetworkPolicy:
         return best
 
 
-def _filled_up(rows: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+def _by_torch(network: Network, observations: Rows, masks: Rows) -> npt.NDArray[np.float32]:
+    answer: torch.Tensor = network(*network.inputs(observations, masks))
+    return answer.float().cpu().numpy()
+
+
+def _filled_up(rows: Rows) -> Rows:
     """Return the rows, the last one repeated up to the next size that batches have."""
     step = _ROWS_STEP if len(rows) <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
     return np.concatenate([rows, rows[-1:].repeat(-len(rows) % step, axis=0)])

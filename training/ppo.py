@@ -218,9 +218,7 @@ class Learner:
         with torch.no_grad():
             for start in range(0, len(rollout), _ROWS):
                 rows = slice(start, start + _ROWS)
-                features.append(
-                    self.policy.expanded(*self.policy.inputs(rollout.observations[rows], rollout.masks[rows]))
-                )
+                features.append(self.policy.features(rollout.observations[rows], rollout.masks[rows]))
         parts = (rollout.masks, rollout.hands, rollout.actions[:, None], points_taken(rollout.observations))
         masks, hands, actions, taken = (torch.from_numpy(part).to(self._device) for part in parts)
         return Seen(torch.cat(features), masks, hands, actions, taken)

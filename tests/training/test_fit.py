@@ -37,7 +37,7 @@ def test_loss_is_the_mean_square_over_tried_actions_worked_out_by_hand():
     values = torch.full((1, 54), torch.nan)
     values[0, 5], values[0, 6], values[0, 11] = 30.0, -3.0, torch.inf
     masks = (~values.isnan()).to(torch.int8)
-    loss, variance = batch_loss(network, (torch.zeros((1, 1024), dtype=torch.int8), masks), values, FitConfig())
+    loss, variance = batch_loss(network(torch.zeros((1, 1024), dtype=torch.int8), masks), values, FitConfig())
     assert float(loss.detach()) == pytest.approx(((5 - 0.5) ** 2 + (-1 + 0.5) ** 2) / 2)
     assert float(variance) == pytest.approx((25 + 1) / 2)
 
