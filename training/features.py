@@ -125,7 +125,7 @@ def note_features(seen: Any, mask: Any, judged: Any, unseen: Any, places: Any, v
     for number in range(_NUM_SIZES):
         if seen[_SIZE + number]:
             num_players = MIN_PLAYERS + number
-    offset = seen[_PASS_OFFSET]
+    offset = int(seen[_PASS_OFFSET])
     receiver = num_players + offset if offset < 0 else offset
     led = -1
     for suit in range(NUM_SUITS):
@@ -211,7 +211,7 @@ def _note_seats(seen: Any, num_players: int, led: int, best: int, places: Any, v
         for number in range(_NUM_SEAT_NUMBERS):
             value = np.float32(seen[row + _FIRST_SEAT_NUMBER + number]) * _SEAT_SCALES[number]
             count = _put(places, values, count, place + number, value)
-        laid = seen[row + _TRICK_CARD]
+        laid = int(seen[row + _TRICK_CARD])
         if laid > 0:
             num_laid += 1
             count = _put(places, values, count, place + _NUM_SEAT_NUMBERS, one)

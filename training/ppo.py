@@ -156,9 +156,10 @@ class Learner:
         gained, returned = (torch.from_numpy(part[own]).to(self._device) for part in (gains, returns))
         sums = dict.fromkeys(_TOLD if learns else _TOLD[:1], 0.0)
         for batch in self._batches(len(gains), rng):
-            told = self._learn_critic(seen, batch, returned)
+            features = seen.features[batch.rows]
+            told = self._learn_critic(seen, batch, features, returned)
             if learns:
-                told |= self._learn_policy(seen, batch, old, gained, entropy_price)
+                told |= self._learn_policy(seen, batch, features, old, gained, entropy_price)
                 self._move_anchor()
             for name, value in told.items():
                 sums[name] += value * len(batch.rows)
@@ -166,13 +167,13 @@ class Learner:
         return {name: value / count for name, value in zip(sums, ranks.sums(*sums.values()), strict=True)}
 
     def _learn_policy(
-        self, seen: Seen, batch: Batch, old: Tensor, gains: Tensor, entropy_price: float
+        self, seen: Seen, batch: Batch, features: Tensor, old: Tensor, gains: Tensor, entropy_price: float
     ) -> dict[str, float]:
         settings, rows = self._settings, batch.rows
         if not len(rows):
             self._step(0, self.policy, None)
             return {}
-        features, masks = seen.features[rows], seen.masks[rows]
+        masks = seen.masks[rows]
         # A part of the rows says well enough how far the policy is from its anchor.
         part = slice(0, batch.num_anchored)
         with self._precision():
@@ -191,13 +192,13 @@ class Learner:
             "divergence": float(divergence.detach()) * batch.share_anchored / batch.share,
         }
 
-    def _learn_critic(self, seen: Seen, batch: Batch, returns: Tensor) -> dict[str, float]:
+    def _learn_critic(self, seen: Seen, batch: Batch, features: Tensor, returns: Tensor) -> dict[str, float]:
         rows = batch.rows
         if not len(rows):
             self._step(1, self.critic, None)
             return {}
         with self._precision():
-            values = self.critic(seen.features[rows], seen.hands[rows], seen.taken[rows])
+            values = self.critic(features, seen.hands[rows], seen.taken[rows])
         loss = nn.functional.huber_loss(values, returns[rows])
         self._step(1, self.critic, batch.share * loss)
         return {"critic_loss": float(loss.detach())}

@@ -129,7 +129,7 @@ def tell_learner(config: Config, labels: Labels, rollout: Rollout) -> None:
     network = new_network(config.network, config.seed, 0)
     fitter = Fitter(network, config.fit, device)
     fitter.fit(network.to(device), labels, 1, np.random.default_rng(config.seed), float("inf"))
-    critic = Critic(network.num_features, config.network.width, sees_all=config.ppo.critic_sees_all)
+    critic = Critic(network.num_features, config.ppo.critic_width, sees_all=config.ppo.critic_sees_all)
     learner = Learner(network, critic, config.ppo, device, fitter.kind)
     part = rollout.part(0, max(1, len(rollout) // (4 * config.ppo.batch_size)))
     learner.update(part, 0.0, np.random.default_rng(config.seed))

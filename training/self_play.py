@@ -57,7 +57,7 @@ class SelfPlay:
         self._play_kind, learn_kind = kinds
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            critic = Critic(start.num_features, config.network.width, sees_all=config.ppo.critic_sees_all)
+            critic = Critic(start.num_features, config.ppo.critic_width, sees_all=config.ppo.critic_sees_all)
         self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind, ranks)
         rules = rules_to_deal(config.rules(), config.labels)
         self._workers = workers or Workers(0)

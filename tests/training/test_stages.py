@@ -23,8 +23,8 @@ pytestmark = [
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 SHRUNKEN = [
     "workers=0", "precision=float32", "network.width=16", "network.num_layers=1", "labels.tables=48",
-    "fit.batch_size=64", "ppo.hands=24", "ppo.batch_size=256", "ppo.warm_up=1", "evaluation.deals=2",
-    "evaluation.early_deals=2",
+    "fit.batch_size=64", "ppo.hands=24", "ppo.batch_size=256", "ppo.warm_up=1", "ppo.critic_width=16",
+    "evaluation.deals=2", "evaluation.early_deals=2",
     "evaluation.opponents=[low_card]",
 ]  # fmt: skip
 
