@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.deals < 2:
             raise ValueError(f"--deals {asked.deals} is not allowed: an interval needs at least 2")
     except ValueError as error:
-        return refuse(error)
+        return refuse("ablations", error)
     try:
         folders = {name: _trained(name, path, asked.runs) for name, path in configs.items()}
         rows = _rows(folders, asked.deals)
@@ -105,8 +105,7 @@ def _trained(name: str, config: Path, runs: Path) -> RunFolder:
 
 
 def _of_name(name: str, runs: Path) -> list[RunFolder]:
-    folders = [RunFolder.open(state.parent) for state in sorted(runs.glob("*/state.json"), reverse=True)]
-    return [folder for folder in folders if folder.config.name == name]
+    return [folder for folder in RunFolder.readable(runs) if folder.config.name == name]
 
 
 def _rows(folders: dict[str, RunFolder], num_deals: int) -> list[Row]:

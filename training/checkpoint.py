@@ -30,6 +30,8 @@ from training.network import Network, refuse_other_observations
 WEIGHTS: Final = "weights.safetensors"
 DESCRIPTION: Final = "checkpoint.json"
 FOLDER: Final = "checkpoints"
+#: What the JSON's "what" says of a network that has learned by self-play: its outputs are no points any more.
+SELF_PLAY: Final = "self-play"
 _FORMAT: Final = 1
 
 

@@ -28,9 +28,9 @@ def sizes_of(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) for word in words))
 
 
-def refuse(error: Exception) -> int:
-    """Say in one line why nothing comes of it, and return the exit status for that."""
-    print(f"evaluate: {error}", file=sys.stderr)
+def refuse(command: str, error: Exception) -> int:
+    """Say in one line why nothing comes of a command, and return the exit status for that."""
+    print(f"{command}: {error}", file=sys.stderr)
     return WRONG
 
 

@@ -9,12 +9,12 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from chearts_env.rules import MAX_PLAYERS, MIN_PLAYERS, PRESETS, Rules
 
@@ -186,6 +186,8 @@ class Config:
         for name in ("careful", "snapshots", "trace", "anchor_decay"):
             share = getattr(self.ppo, name)
             _refuse(not 0 <= share <= 1, f"ppo.{name}", share, "within 0 … 1")
+        seeds = (self.evaluation.seed, self.evaluation.early_seed)
+        _refuse(seeds[0] == seeds[1], "evaluation.early_seed", seeds[1], "another than evaluation.seed")
         both = self.ppo.careful + self.ppo.snapshots
         _refuse(both > 1, "ppo.careful + ppo.snapshots", both, "at most 1: they are shares of the same tables")
         _refuse(self.ppo.pieces > self.ppo.hands, "ppo.pieces", self.ppo.pieces, f"at most ppo.hands, {self.ppo.hands}")
@@ -230,18 +232,33 @@ def read_config(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     if path is not None:
         if not path.is_file():
             raise ValueError(f"there is no configuration {path}")
-        loaded = OmegaConf.load(path)
+        with _told_in_one_line(str(path)):
+            loaded = OmegaConf.load(path)
         if not isinstance(loaded, DictConfig):
             raise ValueError(f"{path} holds no settings")
         settings = _merged(settings, loaded, str(path))
     for override in overrides:
         if "=" not in override:
             raise ValueError(f"{override!r} is no override: key=value is needed, such as fit.epochs=2")
-        settings = _merged(settings, OmegaConf.from_dotlist([override]), "the command line")
+        with _told_in_one_line(f"the command line, {override}"):
+            given = OmegaConf.from_dotlist([override])
+        settings = _merged(settings, given, "the command line")
     return OmegaConf.to_object(settings)  # type: ignore[return-value]
 
 
+@contextmanager
+def _told_in_one_line(source: str) -> Iterator[None]:
+    """Make a ValueError of what a file or an override that is not well-formed raises."""
+    try:
+        yield
+    except Exception as error:
+        # Whatever the parser raises: its errors have no common base, and those of YAML belong to a package of its own.
+        raise ValueError(f"in {source}: {' '.join(str(error).split())}") from None
+
+
 def _merged(settings: Any, given: DictConfig, source: str) -> Any:
+    for key in OmegaConf.missing_keys(given):
+        raise ValueError(f"in {source}: {key}=??? is not allowed: it must have a value")
     known = list(_dotted_keys(OmegaConf.structured(Config)))
     sections = {key.partition(".")[0] for key in known}
     for key in _dotted_keys(given):
@@ -249,10 +266,8 @@ def _merged(settings: Any, given: DictConfig, source: str) -> Any:
             nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
             same_ending = [each for each in known if each.endswith("." + key)]
             raise ValueError(f"unknown key {key!r} in {source}: did you mean {(same_ending or [nearest])[0]!r}?")
-    try:
+    with _told_in_one_line(source):
         return OmegaConf.merge(settings, given)
-    except OmegaConfBaseException as error:
-        raise ValueError(f"in {source}: {error}") from None
 
 
 def _dotted_keys(settings: DictConfig, prefix: str = "") -> Iterator[str]:

@@ -21,9 +21,12 @@ from chearts_env.table import NUM_ACTIONS
 from training.feature_layout import FIRST_CARD, FIRST_SEAT, NUM_CARD_FEATURES
 from training.features import note_features
 from training.network import Network
+from training.precision import KINDS
 
 _MOST_INTEGER: Final = np.float32(np.iinfo(np.int16).max)
 _SMALLEST: Final = np.float32(1e-30)
+#: Batches for torch are filled up to a multiple of this: every new shape costs it a kernel, and memory that it keeps.
+_ROWS_STEP: Final = 64
 
 
 class CpuNetwork:
@@ -32,18 +35,20 @@ class CpuNetwork:
     def __init__(self, network: Network, kind: torch.dtype) -> None:
         """Take over a network's weights; `kind` is the floating type of the layers behind the first.
 
-        Where that is a short one, the first layer's weights are kept as 16-bit integers: more exact than bfloat16, and
+        Where that is bfloat16, the first layer's weights are kept as 16-bit integers: more exact than bfloat16, and
         all of them stay near the processor.
         """
+        if kind not in KINDS.values():
+            raise ValueError(f"a network answers in {' or '.join(KINDS)}, not in {kind}")
         first, *behind = network.body
         assert isinstance(first, nn.Linear)
         with torch.no_grad():
-            weights = np.ascontiguousarray(first.weight.float().cpu().numpy().T)
+            weights = first.weight.float().cpu().numpy().T.copy(order="C")
             self._bias = first.bias.float().cpu().numpy().copy()
             self._scales = np.ones_like(self._bias)
             if not network.has_card_features:
                 weights[FIRST_CARD:FIRST_SEAT] = 0
-            if kind != torch.float32:
+            if kind == torch.bfloat16:
                 self._scales = np.maximum(np.abs(weights).max(axis=0), _SMALLEST) / _MOST_INTEGER
                 weights = np.rint(weights / self._scales).astype(np.int16)
             self._weights = weights
@@ -55,7 +60,7 @@ class CpuNetwork:
                 own = slice(NUM_ACTIONS, NUM_ACTIONS + NUM_CARD_FEATURES)
                 last.weight[own], last.bias[own] = 0, 0
         # The first of those behind is the ReLU of the first layer, which the kernel takes.
-        self._behind = copy.deepcopy(nn.Sequential(*behind[1:], last)).to(kind).eval().requires_grad_(False)
+        self._behind = copy.deepcopy(nn.Sequential(*behind[1:], last)).to("cpu", kind).eval().requires_grad_(False)
         self._kind = kind
         self._constants = network.constants
 
@@ -63,16 +68,22 @@ class CpuNetwork:
         """Return what the network does, (N, 54) float32, for observations (N, O) and masks (N, 54), int8."""
         observations, masks = np.ascontiguousarray(observations), np.ascontiguousarray(masks)
         count = len(observations)
-        hidden = np.empty((count, len(self._bias)), np.float32)
+        hidden = np.zeros((_filled_up(count), len(self._bias)), np.float32)
         cards = np.empty((count, NUM_FACES, NUM_CARD_FEATURES), np.float32)
         judged = np.zeros((count, NUM_FACES, 0), np.float32)
         if self._constants is not None:
             judged = judgements(observations, masks, self._constants)
         _first_layer(observations, masks, judged, self._weights, self._scales, self._bias, cards, hidden)
-        answer: Tensor = self._behind(torch.from_numpy(hidden).to(self._kind))
+        answer: Tensor = self._behind(torch.from_numpy(hidden).to(self._kind))[:count]
         worths = np.empty((count, NUM_ACTIONS), np.float32)
         _add_cards(answer.float().numpy(), masks, cards, judged, worths)
         return worths
+
+
+def _filled_up(count: int) -> int:
+    """Return the next number of rows that batches have."""
+    step = _ROWS_STEP if count <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
+    return count + -count % step
 
 
 @kernel

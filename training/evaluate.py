@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             ready(asked.report)
     except (ValueError, FileExistsError) as error:
-        return refuse(error)
+        return refuse("evaluate", error)
     try:
         if isinstance(plan, games.GamePlan):
             return _play(asked, ChunkedRun(plan), _GAMES)
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _play_matches(asked, ChunkedRun(plan), command)
         return _play_and_record(asked, plan, command)
     except (IllegalActionError, OSError) as error:
-        return refuse(error)
+        return refuse("evaluate", error)
 
 
 # Checks, of what would otherwise fail after hours

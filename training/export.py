@@ -21,6 +21,7 @@ from baselines.careful.weights import flat_weights, weights_from_flat
 from chearts_env.whole_files import write_whole
 from training.checkpoint import load_checkpoint
 from training.network import Network, refuse_other_observations, rows_to_try
+from training.policy import num_allowed
 
 #: Names of the inputs, in order; a network that takes no judgements of `careful` has the first two.
 INPUTS: Final = ("observations", "action_masks", "judgements")
@@ -75,7 +76,8 @@ class OnnxPolicy:
     def act(
         self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """Return one allowed action for each row, (N,)."""
+        """Return one allowed action for each row, (N,). Raises ValueError if a row allows none."""
+        num_allowed(action_masks)
         rows: list[npt.NDArray[Any]] = [np.ascontiguousarray(observations), np.ascontiguousarray(action_masks)]
         if self._constants is not None:
             rows.append(judgements(observations, action_masks, self._constants))

@@ -25,11 +25,12 @@ from training.feature_layout import (
     NUM_CARD_FEATURES,
     NUM_FEATURES,
     NUM_OF_SEAT,
+    SEAT_DIVISORS,
     SEAT_NUMBERS,
-    SEAT_SCALES,
+    TABLE_DIVISORS,
     TABLE_NUMBERS,
-    TABLE_SCALES,
 )
+from training.precision import KINDS
 
 _PLAYED: Final = FIELD["played"].place
 _TRICK_CARD: Final = FIELD["trick_card"].place
@@ -44,10 +45,10 @@ _NUM_SIZES: Final = FIELD["size"].size
 _FIRST_SEAT_NUMBER: Final = SEAT_NUMBERS.start
 _FIRST_TABLE_NUMBER: Final = TABLE_NUMBERS.start
 
-_SEAT_SCALES: Final = np.array(SEAT_SCALES, np.float32)
-_TABLE_SCALES: Final = np.array(TABLE_SCALES, np.float32)
-_NUM_SEAT_NUMBERS: Final = len(SEAT_SCALES)
-_NUM_TABLE_NUMBERS: Final = len(TABLE_SCALES)
+_SEAT_DIVISORS: Final = np.array(SEAT_DIVISORS, np.float32)
+_TABLE_DIVISORS: Final = np.array(TABLE_DIVISORS, np.float32)
+_NUM_SEAT_NUMBERS: Final = len(SEAT_DIVISORS)
+_NUM_TABLE_NUMBERS: Final = len(TABLE_DIVISORS)
 _EIGHTH: Final = np.float32(1 / 8)
 _RANKS: Final = np.float32(NUM_RANKS)
 
@@ -63,6 +64,8 @@ def dense_features(
     size = NUM_FEATURES + NUM_FACES * judged.shape[2]
     room = (np.empty(NUM_FACES, np.int8), np.empty(size, np.int64), np.empty(size, np.float32))
     cards = np.empty((NUM_FACES, NUM_CARD_FEATURES), np.float32)
+    if kind not in KINDS.values():
+        raise ValueError(f"features are made in {' or '.join(KINDS)}, not in {kind}")
     if kind == torch.float32:
         dense = np.zeros((len(observations), size), np.float32)
         _write_all(observations, masks, judged, *room, cards, dense)
@@ -209,7 +212,7 @@ def _note_seats(seen: Any, num_players: int, led: int, best: int, places: Any, v
     for seat in range(MAX_PLAYERS):
         row, place = SEAT_ENTRIES * seat, FIRST_SEAT + NUM_OF_SEAT * seat
         for number in range(_NUM_SEAT_NUMBERS):
-            value = np.float32(seen[row + _FIRST_SEAT_NUMBER + number]) * _SEAT_SCALES[number]
+            value = np.float32(seen[row + _FIRST_SEAT_NUMBER + number]) / _SEAT_DIVISORS[number]
             count = _put(places, values, count, place + number, value)
         laid = int(seen[row + _TRICK_CARD])
         if laid > 0:
@@ -222,7 +225,7 @@ def _note_seats(seen: Any, num_players: int, led: int, best: int, places: Any, v
                 if rank == best:
                     count = _put(places, values, count, place + _NUM_SEAT_NUMBERS + 2, one)
     for number in range(_NUM_TABLE_NUMBERS):
-        value = np.float32(seen[_FIRST_TABLE_NUMBER + number]) * _TABLE_SCALES[number]
+        value = np.float32(seen[_FIRST_TABLE_NUMBER + number]) / _TABLE_DIVISORS[number]
         count = _put(places, values, count, FIRST_TABLE + number, value)
     more = FIRST_TABLE + _NUM_TABLE_NUMBERS
     count = _put(places, values, count, more, np.float32(num_laid) / _RANKS)

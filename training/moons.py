@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"--deals {asked.deals} --workers {asked.workers}: at least 2 deals and 0 workers are needed"
             )
     except ValueError as error:
-        return refuse(error)
+        return refuse("moons", error)
     works = [
         MoonWork(name, field, preset, size, asked.deals)
         for name in names

@@ -12,7 +12,7 @@ from baselines.names import is_search, policy_of, worlds_of
 from chearts_env.arena import Policy
 from training.checkpoint import checkpoint_place
 from training.network_search import NetworkSearch
-from training.policy import NetworkPolicy
+from training.policy import NetworkPolicy, ValuePolicy
 
 #: The name of the network that comes with the project.
 PRETRAINED: Final = "pretrained"
@@ -29,7 +29,13 @@ def policy_named(name: str) -> Policy:
     """
     network, plus, _ = name.rpartition(_PLUS)
     if plus and is_search(name) and _place_of(network) is not None:
-        return NetworkSearch(_network_policy(network), worlds_of(name))
+        policy = _network_policy(network)
+        if not isinstance(policy, ValuePolicy):
+            raise ValueError(
+                f"{name}: {network} comes from self-play, so that it puts out preferences; search needs points, of a "
+                "network fitted to labels"
+            )
+        return NetworkSearch(policy, worlds_of(name))
     if _place_of(name) is not None:
         return _network_policy(name)
     try:

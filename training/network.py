@@ -2,8 +2,9 @@
 
 Observations arrive as the table writes them, int8, and are expanded on the device: counts into planes, the trick into
 who lies where, and for each card what a player would ask of it (would it be the winner now, does it cancel, what is out
-above and below it). What is left out was always the same in training: scores of earlier hands and hands left, because
-training plays single hands; and the kitty's cards, which nobody sees but under a rare option.
+above and below it). Left out are scores of earlier hands and hands left, because training plays single hands; the
+kitty's cards, which nobody sees but under a rare option; and who played or gave which cards, beyond what suits and what
+points each seat has shown: all that is gone is counted together.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ from training.feature_layout import (
     FIRST_SEAT,
     NUM_CARD_FEATURES,
     NUM_FEATURES,
+    SEAT_DIVISORS,
     SEAT_NUMBERS,
-    SEAT_SCALES,
+    TABLE_DIVISORS,
     TABLE_NUMBERS,
-    TABLE_SCALES,
 )
 from training.features import dense_features
 
@@ -61,8 +62,8 @@ class Expansion(nn.Module):
     Counts stay int8 for as long as they can: comparing bytes costs a fraction of comparing floats.
     """
 
-    seat_scales: Tensor
-    table_scales: Tensor
+    seat_divisors: Tensor
+    table_divisors: Tensor
     higher: Tensor
     lower: Tensor
     ranks: Tensor
@@ -73,8 +74,9 @@ class Expansion(nn.Module):
         self.size = NUM_FEATURES
         ranks = torch.arange(NUM_RANKS)
         for name, constant in {
-            "seat_scales": torch.tensor(SEAT_SCALES),
-            "table_scales": torch.tensor(TABLE_SCALES),
+            # Whole numbers, or infinite: dividing by them rounds once, in any floating type.
+            "seat_divisors": torch.tensor(SEAT_DIVISORS),
+            "table_divisors": torch.tensor(TABLE_DIVISORS),
             "higher": (ranks[:, None] > ranks[None, :]).float() / 8,  # [of, than]
             "lower": (ranks[:, None] < ranks[None, :]).float() / 8,
             "ranks": (ranks + 1).to(torch.int8),  # 1 … 13, 0 = none
@@ -85,7 +87,7 @@ class Expansion(nn.Module):
 
     def forward(self, observations: Tensor, masks: Tensor) -> Tensor:
         """Return features in the floating type of the module."""
-        kind = self.seat_scales.dtype
+        kind = self.seat_divisors.dtype
         seats = observations[:, : MAX_PLAYERS * SEAT_ENTRIES].view(-1, MAX_PLAYERS, SEAT_ENTRIES)
         hand, given, trick, pile = (_entries(observations, name) for name in ("hand", "given", "trick", "pile"))
         legal = masks[:, :NUM_FACES]
@@ -140,7 +142,7 @@ class Expansion(nn.Module):
 
     def _seats(self, seats: Tensor, live: Tensor, best: Tensor, kind: torch.dtype) -> Tensor:
         """Return each seat's numbers, and of its card in the trick: laid, rank if it may win, winning so far."""
-        numbers = seats[:, :, SEAT_NUMBERS].to(kind) * self.seat_scales
+        numbers = seats[:, :, SEAT_NUMBERS].to(kind) / self.seat_divisors
         card = seats[:, :, FIELD["trick_card"].place]
         laid = card > 0
         face = (card - 1).clamp(min=0)
@@ -154,7 +156,7 @@ class Expansion(nn.Module):
     ) -> Tensor:
         laid = (seats[:, :, FIELD["trick_card"].place] > 0).sum(1)
         more = torch.stack([each.to(kind) for each in (laid, num_players - laid - 1, best)], dim=1) / NUM_RANKS
-        return torch.cat([observations[:, TABLE_NUMBERS].to(kind) * self.table_scales, more], dim=1)
+        return torch.cat([observations[:, TABLE_NUMBERS].to(kind) / self.table_divisors, more], dim=1)
 
 
 def hidden_layers(num_inputs: int, width: int, num_layers: int) -> nn.Sequential:
@@ -210,7 +212,7 @@ class Network(nn.Module):
         judged = np.zeros((len(observations), NUM_FACES, 0), np.float32)
         if self.constants is not None:
             judged = judgements(observations, masks, self.constants)
-        features = dense_features(observations, masks, judged, self.expansion.seat_scales.dtype)
+        features = dense_features(observations, masks, judged, self.expansion.seat_divisors.dtype)
         if not self.has_card_features:
             features[:, FIRST_CARD:FIRST_SEAT] = 0
         return features

@@ -21,7 +21,7 @@ from chearts_env.rules import MAX_PLAYERS
 from chearts_env.table import MOON, PASS, Tables
 from training.players import CAREFUL, NETWORK
 from training.playouts import finish_hands, step_some
-from training.policy import NetworkPolicy
+from training.policy import ValuePolicy, num_allowed
 
 #: Actions that the network holds to be worse than its choice by more than this many points are not looked at.
 WORTH_A_LOOK: Final = 2.0
@@ -36,7 +36,7 @@ _TABLES: Final = 16_384
 class NetworkSearch:
     """Takes the action that does best on average over worlds in which the network goes on playing."""
 
-    def __init__(self, policy: NetworkPolicy, num_worlds: int) -> None:
+    def __init__(self, policy: ValuePolicy, num_worlds: int) -> None:
         """Draw `num_worlds` worlds a decision."""
         self._policy = policy
         self._num_worlds = num_worlds
@@ -45,10 +45,10 @@ class NetworkSearch:
     def act(
         self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
-        """Return one allowed action for each row, (N,)."""
+        """Return one allowed action for each row, (N,). Raises ValueError if a row allows none."""
         actions: npt.NDArray[np.int64] = action_masks.argmax(axis=1)
         draws = rng.random(len(action_masks))
-        rows = np.flatnonzero((action_masks.sum(axis=1) > 1) & (field_values(observations, "phase")[:, MOON] == 0))
+        rows = np.flatnonzero((num_allowed(action_masks) > 1) & (field_values(observations, "phase")[:, MOON] == 0))
         moons = np.flatnonzero(field_values(observations, "phase")[:, MOON])
         if len(moons):  # both ways are worth the same relative points (R21)
             actions[moons] = self._policy.choose(observations[moons], action_masks[moons])

@@ -11,23 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from training.checkpoint import load_checkpoint
+from training.checkpoint import SELF_PLAY, load_checkpoint
 from training.cpu_network import CpuNetwork
 from training.network import Network, rows_to_try
-from training.precision import faster_kind
+from training.precision import CPU, faster_kind
 
 Rows = npt.NDArray[np.int8]
 #: Rows computed at once; the expanded observations of more would not stay in a CPU's cache.
 _MOST_ROWS: Final = 4096
-#: Batches are filled up to a multiple of this: every new shape costs torch a kernel, and memory that it keeps.
-_ROWS_STEP: Final = 64
 
 
 class NetworkPolicy:
     """Takes the action that a network holds to be worth most, or draws one where `temperature` is given.
 
-    `temperature` is in points: an action worth that much less is drawn e times less often. After self-play, differences
-    of outputs say how much an action is preferred rather than how many points it saves.
+    `temperature` is in points: an action worth that much less is drawn e times less often.
     """
 
     def __init__(
@@ -38,7 +35,7 @@ class NetworkPolicy:
         temperature: float | None = None,
         points_per_unit: float = 3.0,
     ) -> None:
-        self._device = device or torch.device("cpu")
+        self._device = device or CPU
         if self._device.type == "cpu":
             self._answer: Callable[[Rows, Rows], npt.NDArray[np.float32]] = CpuNetwork(network, kind).worths
         else:
@@ -48,24 +45,26 @@ class NetworkPolicy:
         self._scale = points_per_unit / temperature if temperature else None
         self._points_per_unit = points_per_unit
 
-    @classmethod
-    def load(cls, path: Path, kind: torch.dtype | None = None, temperature: float | None = None) -> NetworkPolicy:
-        """Load a checkpoint, or a run's newest; without `kind`, a one-second trial chooses the floating type."""
+    @staticmethod
+    def load(path: Path, kind: torch.dtype | None = None, temperature: float | None = None) -> NetworkPolicy:
+        """Load a checkpoint, or a run's newest; without `kind`, a one-second trial chooses the floating type.
+
+        Returns a `ValuePolicy` unless the network comes from self-play: what it puts out then says how much an action
+        is preferred, not how many points it saves.
+        """
         loaded = load_checkpoint(path)
         if kind is None:
             kind = faster_inference(loaded.network)
         points = loaded.description["config"]["fit"]["points_per_unit"]
-        return cls(loaded.network, kind, temperature=temperature, points_per_unit=points)
+        policy = NetworkPolicy if loaded.description.get("what") == SELF_PLAY else ValuePolicy
+        return policy(loaded.network, kind, temperature=temperature, points_per_unit=points)
 
     def act(
         self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
     ) -> npt.NDArray[np.int64]:
         """Return one allowed action for each row, (N,). Raises ValueError if a row allows none."""
         actions: npt.NDArray[np.int64] = action_masks.argmax(axis=1)
-        num_allowed = action_masks.sum(axis=1)
-        if not num_allowed.all():
-            raise ValueError(f"row {int(num_allowed.argmin())} allows no action")
-        free = np.flatnonzero(num_allowed > 1)
+        free = np.flatnonzero(num_allowed(action_masks) > 1)
         if len(free):
             worths = self.worths(observations[free], action_masks[free])
             if self._scale is not None:
@@ -81,9 +80,18 @@ class NetworkPolicy:
         with torch.inference_mode():
             for start in range(0, len(observations), _MOST_ROWS):
                 rows = slice(start, min(start + _MOST_ROWS, len(observations)))
-                filled = (_filled_up(observations[rows]), _filled_up(action_masks[rows]))
-                worths[rows] = self._answer(*filled)[: rows.stop - rows.start]
+                worths[rows] = self._answer(observations[rows], action_masks[rows])
         return worths
+
+    def choose(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
+        """Return the action worth most for each row, (N,): what playouts ask for. ValueError if a row allows none."""
+        num_allowed(action_masks)
+        best: npt.NDArray[np.int64] = self.worths(observations, action_masks).argmax(axis=1)
+        return best
+
+
+class ValuePolicy(NetworkPolicy):
+    """A policy whose network puts out points: what it was fitted to."""
 
     def points(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
         """Return what each action is held to be worth, (N, 54) points, minus infinity where it is not allowed.
@@ -92,10 +100,13 @@ class NetworkPolicy:
         """
         return self.worths(observations, action_masks) * np.float32(self._points_per_unit)
 
-    def choose(self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8]) -> npt.NDArray[np.int64]:
-        """Return the action worth most for each row, (N,): what playouts ask for."""
-        best: npt.NDArray[np.int64] = self.worths(observations, action_masks).argmax(axis=1)
-        return best
+
+def num_allowed(action_masks: Rows) -> npt.NDArray[np.int64]:
+    """Return how many actions each row allows, (N,). Raises ValueError if one allows none: no answer to it is right."""
+    counts: npt.NDArray[np.int64] = action_masks.sum(axis=1, dtype=np.int64)
+    if not counts.all():
+        raise ValueError(f"row {int(counts.argmin())} allows no action")
+    return counts
 
 
 def _by_torch(network: Network, observations: Rows, masks: Rows) -> npt.NDArray[np.float32]:
@@ -103,20 +114,14 @@ def _by_torch(network: Network, observations: Rows, masks: Rows) -> npt.NDArray[
     return answer.float().cpu().numpy()
 
 
-def _filled_up(rows: Rows) -> Rows:
-    """Return the rows, the last one repeated up to the next size that batches have."""
-    step = _ROWS_STEP if len(rows) <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
-    return np.concatenate([rows, rows[-1:].repeat(-len(rows) % step, axis=0)])
-
-
-def faster_inference(network: Network) -> torch.dtype:
-    """Return the floating type in which a network answers faster on this machine's CPU."""
+def faster_inference(network: Network, device: torch.device = CPU) -> torch.dtype:
+    """Return the floating type in which a network answers faster on a device."""
     observations, masks = rows_to_try(1024)
     policies: dict[torch.dtype, NetworkPolicy] = {}
 
     def answer(kind: torch.dtype) -> None:
         if kind not in policies:
-            policies[kind] = NetworkPolicy(network, kind)
+            policies[kind] = NetworkPolicy(network, kind, device)
         policies[kind].worths(observations, masks)
 
     return faster_kind(answer)

@@ -98,7 +98,7 @@ def main(asked: argparse.Namespace) -> int:
         names, policies = pool_names(asked.pool)
         sizes = sizes_of(asked.seats)
     except ValueError as error:
-        return refuse(error)
+        return refuse("evaluate", error)
     plan = PoolPlan(names, policies, asked.rules, sizes, asked.deals, asked.seed, asked.until)
     run = ChunkedRun(plan)
     is_interrupted = False
@@ -107,7 +107,7 @@ def main(asked: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         is_interrupted = True
     except IllegalActionError as error:
-        return refuse(error)
+        return refuse("evaluate", error)
     rows = [plan.row(tables) for tables in run.matches]
     if is_interrupted:
         tell_interrupted(rows)

@@ -10,6 +10,7 @@ from typing import Final
 
 import torch
 
+CPU: Final = torch.device("cpu")
 KINDS: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 

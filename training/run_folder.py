@@ -8,6 +8,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -25,6 +26,8 @@ METRICS: Final = (
     "critic_loss", "ratio", "clipped", "entropy", "divergence",
 )  # fmt: skip
 METRICS_FILE: Final = "metrics.csv"
+#: Seconds are written with one decimal.
+_ROUNDED: Final = 0.05
 _CONFIG: Final = "config.yaml"
 _STATE: Final = "state.json"
 
@@ -37,6 +40,7 @@ class State:
     checkpoints: list[str] = field(default_factory=list)  # of each round that is over
     kinds: list[str] = field(default_factory=list)  # floating types to play and to fit in, once chosen
     threads: int | None = None  # to fit with, once chosen
+    early_rounds: int = 0  # rounds whose early matches have been played
     step: int = 0  # batches fitted
     seconds: float = 0.0  # of training
     is_finished: bool = False
@@ -46,9 +50,13 @@ class RunFolder:
     """One run on disk; `state` is read when it is opened and written by `save_state`."""
 
     def __init__(self, path: Path) -> None:
+        """Open it. Raises ValueError, naming it, for a folder that is damaged or of another version."""
         self.path = path
-        self.config = read_config(path / _CONFIG)
-        self.state = State(**json.loads((path / _STATE).read_text("utf-8")))
+        try:
+            self.config = read_config(path / _CONFIG)
+            self.state = State(**json.loads((path / _STATE).read_text("utf-8")))
+        except (ValueError, TypeError, OSError) as error:
+            raise ValueError(f"{path} is damaged, or a run of another version: {error}") from None
         self.checkpoints = path / FOLDER
         self.self_play = path / "self_play.pt"
         self._labels = path / "labels"
@@ -73,13 +81,19 @@ class RunFolder:
     @classmethod
     def newest_unfinished(cls, runs: Path, name: str | None) -> Self:
         """Open the newest run that is not finished, of that name if one is given; ValueError if none is."""
-        for path in sorted(runs.glob("*"), reverse=True):
-            if (path / _STATE).is_file():
-                folder = cls(path)
-                if not folder.state.is_finished and name in (None, folder.config.name):
-                    return folder
+        for folder in cls.readable(runs):
+            if not folder.state.is_finished and name in (None, folder.config.name):
+                return folder
         of_name = f" named {name}" if name else ""
         raise ValueError(f"there is no unfinished run{of_name} in {runs} to go on with")
+
+    @classmethod
+    def readable(cls, runs: Path) -> Iterator[Self]:
+        """Yield the run folders of a place, newest first, without those that are damaged or of another version."""
+        for path in sorted(runs.glob("*"), reverse=True):
+            if (path / _STATE).is_file():
+                with suppress(ValueError):
+                    yield cls(path)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -141,17 +155,23 @@ class RunFolder:
 class Metrics:
     """Numbers over time, the same ones as CSV and as TensorBoard events."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seconds: float = 0.0) -> None:
+        """Begin, or go on after so many seconds of training: what was noted later happens again, and is dropped."""
         # Imported late: it takes a second, and workers import this module's neighbours.
         from torch.utils.tensorboard import SummaryWriter
 
         path = folder / METRICS_FILE
-        is_new = not path.exists()
+        kept = []
+        if path.exists():
+            with path.open(encoding="utf-8", newline="") as file:
+                kept = [row for row in csv.DictReader(file) if float(row["seconds"]) <= seconds + _ROUNDED]
+        with written_beside(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, METRICS)
+            writer.writeheader()
+            writer.writerows(kept)
         self._file = path.open("a", encoding="utf-8", newline="")
         self._csv = csv.DictWriter(self._file, METRICS)
-        if is_new:
-            self._csv.writeheader()
-        self._events = SummaryWriter(str(folder))
+        self._events = SummaryWriter(str(folder), purge_step=_step_of(seconds) + 1 if kept else None)
 
     def write(self, seconds: float, round_number: int, stage: str, **numbers: Any) -> None:
         """Add one row; `numbers` are among `METRICS`."""
@@ -161,12 +181,17 @@ class Metrics:
         for name, value in numbers.items():
             if isinstance(value, int | float) and name != "seats":
                 tag = "/".join(part for part in (stage, where, name) if part)
-                self._events.add_scalar(tag, value, int(10 * seconds))
+                self._events.add_scalar(tag, value, _step_of(seconds))
 
     def close(self) -> None:
         """Write what is left."""
         self._file.close()
         self._events.close()
+
+
+def _step_of(seconds: float) -> int:
+    """Return the step at which TensorBoard shows what was noted after some seconds."""
+    return int(10 * seconds)
 
 
 def _num_rows(path: Path) -> int:

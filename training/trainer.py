@@ -15,21 +15,21 @@ from typing import Any, Final
 import numpy as np
 from tqdm import tqdm
 
-from training.checkpoint import drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
+from training.checkpoint import SELF_PLAY, drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
 from training.fit import Fitter, Progress, new_network
 from training.followers import FitTask, LearnTask
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
 from training.network import Network
 from training.policy import faster_inference
-from training.precision import KINDS, name_of
+from training.precision import CPU, KINDS, name_of
 from training.ranks import ALONE, Ranks
 from training.run_folder import Metrics, RunFolder
 from training.self_play import SelfPlay
 from training.workers import LabelWork, SharedPlayer, Workers, WorkerSet
 
 _FIT_STREAM: Final = 3
-#: So often self-play is saved, and plays early matches, on its way.
+#: So often self-play is saved on its way, and, at one save in so many, plays early matches.
 _SAVES_IN_ALL: Final = 40
 _EARLY_IN_ALL: Final = 8
 #: Seconds between two lines of metrics while fitting.
@@ -65,31 +65,32 @@ class Trainer:
         print("preparing: compiling what is not compiled yet, trying which floating type is faster", flush=True)
         self._prepare()
         self._began = time.perf_counter() - state.seconds
-        self._metrics = Metrics(self._folder.path)
+        self._metrics = Metrics(self._folder.path, state.seconds)
         try:
             with self._make_workers(config.workers) as workers:
-                if len(state.checkpoints) < self._last_round:
+                if state.early_rounds < self._last_round:
                     self._go_through_rounds(workers)
                 if config.ppo.iterations:
                     self._play_itself(workers)
                 self._report(workers)
         finally:
             self._metrics.close()
-        state.is_finished = True
-        self._folder.save_state()
         if not config.keep_labels:
             self._folder.drop_labels()
+        state.is_finished = True
+        self._folder.save_state()
 
     def _go_through_rounds(self, workers: WorkerSet) -> None:
         """Make labels and fit, round after round; what the folder holds already is not done again."""
         num_labels = 0
         for number in range(self._last_round):
             num_labels += self._make_labels(number, num_labels, workers)
-            if number < len(self._state.checkpoints):
-                continue
-            self._fit(number)
-            self._play_early(number + 1, workers)
-            self._note_time()
+            if number >= len(self._state.checkpoints):
+                self._fit(number)
+            if number >= self._state.early_rounds:
+                self._play_early(number + 1, workers)
+                self._state.early_rounds = number + 1
+                self._note_time()
 
     def save_what_there_is(self) -> Path:
         """Save a network whose fit was interrupted, if it is the best there is; return the newest checkpoint."""
@@ -104,10 +105,12 @@ class Trainer:
         make_labels(Chunk(0, 0, 0, tuple(self._config.rules()), few), None)
         network, precision = self._fresh_network(0), self._config.precision
         given = self._state.kinds or ([precision] * 2 if precision != "auto" else [])
-        play_kind = KINDS[given[0]] if given else faster_inference(network)
+        device = self._ranks.device(self._config.device)
+        # Workers play on CPUs; self-play that is not dealt in pieces plays where it learns.
+        plays_here = self._config.ppo.iterations > 0 and self._config.ppo.pieces == 1
+        play_kind = KINDS[given[0]] if given else faster_inference(network, device if plays_here else CPU)
         fit_kind = KINDS[given[1]] if given else None
         cores = min(max(self._config.workers, 1), (os.cpu_count() or 1) // self._ranks.local_size)
-        device = self._ranks.device(self._config.device)
         self._fitter = Fitter(
             network, self._config.fit, device, fit_kind, self._state.threads or self._config.threads, cores
         )
@@ -179,9 +182,9 @@ class Trainer:
                     break
         if closed_at is None:
             state.chunks.append(num_chunks)
-            self._note_time()
             rate = count / max(self._seconds() - began, 1e-9)
             self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
+            self._note_time()
         return count
 
     def _player(self, checkpoint: Path, workers: WorkerSet) -> SharedPlayer:
@@ -283,11 +286,12 @@ class Trainer:
                 self._tell(bar, f", {told['decisions_per_second']:,.0f} decisions/s")
                 bar.update(round(100 * min(stage.share, 1.0), 2) - bar.n)
                 if int(_SAVES_IN_ALL * stage.share) > int(_SAVES_IN_ALL * before):
-                    self._save(stage.policy, "self-play")
+                    self._save(stage.policy, SELF_PLAY)
+                    if int(_EARLY_IN_ALL * stage.share) > int(_EARLY_IN_ALL * before):
+                        self._play_early(self._last_round, workers)
+                    # Last: a run that is killed before goes on from the save before, early matches included.
                     stage.save(folder.self_play)
                     self._note_time()
-                if int(_EARLY_IN_ALL * stage.share) > int(_EARLY_IN_ALL * before):
-                    self._play_early(self._last_round, workers)
         ranks.of_first(0)
 
     # Matches

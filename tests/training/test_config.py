@@ -81,12 +81,25 @@ def test_unknown_key_is_refused_naming_the_nearest_right_one(tmp_path, key, near
         ("seed=-1", "seed=-1"),
         ("name=../elsewhere", r"name='\.\./elsewhere'"),
         ("fit", "no override"),
+        ("labels.counts=[1,2", r"in the command line, labels.counts=\[1,2: "),
+        ("seed=???", "seed="),
+        ("evaluation.early_seed=20000", r"evaluation.early_seed=20000 .* another than evaluation.seed"),
     ],
 )
 def test_wrong_value_is_refused_naming_the_key(override, message):
     """ValueError, for the user."""
     with pytest.raises(ValueError, match=message):
         read_config(None, [override])
+
+
+@pytest.mark.parametrize("content", [b"name: [x", b"name:\n\t- x", b"5", b"\xff\xfe\x00", b"- 1", b"name: {{"])
+def test_file_that_is_no_configuration_is_refused_by_name(content, tmp_path):
+    """One line that names the file, whatever its parser makes of it."""
+    path = tmp_path / "broken.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"broken\.yaml") as refused:
+        read_config(path)
+    assert "\n" not in str(refused.value)
 
 
 def test_missing_file_is_refused_by_name(tmp_path):

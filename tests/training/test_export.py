@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+import baselines
 from chearts_env import Rules, VectorTables
 from training.checkpoint import save_checkpoint
 from training.config import Config, NetworkConfig
@@ -36,6 +39,22 @@ def test_exported_file_chooses_the_same_cards(tmp_path, careful):
         different += int((other != chosen[rows]).sum())
         tables.step(chosen)
     assert different == 0
+    with pytest.raises(ValueError, match="row 0 allows no action"):
+        exported.act(tables.observations, np.zeros_like(tables.action_masks), rng)
+
+
+def test_pretrained_as_a_file_chooses_the_same_cards(tmp_path):
+    """The network that is shipped, of full size: but where two cards are worth the same to a hundred-thousandth."""
+    place = Path(baselines.__file__).parent / "pretrained"
+    assert main([str(place), "-o", str(tmp_path / "policy.onnx")]) == 0
+    exported, policy = OnnxPolicy(tmp_path / "policy.onnx"), NetworkPolicy.load(place, torch.float32)
+    tables, rng = VectorTables(RULES, 48, seed=1), np.random.default_rng(0)
+    for _ in range(120):
+        chosen = policy.act(tables.observations, tables.action_masks, rng)
+        other = exported.act(tables.observations, tables.action_masks, rng)
+        worths, rows = policy.worths(tables.observations, tables.action_masks), np.arange(48)
+        np.testing.assert_allclose(worths[rows, other], worths[rows, chosen], atol=1e-5)
+        tables.step(chosen)
 
 
 def test_file_for_other_observations_is_refused(tmp_path):

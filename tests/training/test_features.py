@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from baselines.careful.judgements import judgements
 from baselines.careful.weights import new_weights
+from chearts_env import Rules, VectorTables
+from chearts_env.cards import NUM_FACES
+from chearts_env.observation import field_values
+from chearts_env.table import MOON
 from tests.training.test_network import tables_at_step
 from training.cpu_network import CpuNetwork
 from training.features import dense_features
 from training.network import Network
+from training.policy import NetworkPolicy
 
+#: What no preset has, or seldom comes to: far passes and none, kitties to be seen, moons of many points.
+ODD_RULES: list[dict[str, Any]] = [
+    *({"pass_cycle": (offset,)} for offset in (0, 2, -2, 3, -3, 4, -4, 5, -5)),
+    {"kitty_view": "everyone", "moon_points": 200},
+    {"kitty_view": "winner", "kitty_to": "last_winner", "last_trick_set_aside": "leader", "moon": "off"},
+    {"hearts_break": "always", "opening_lead": "any", "set_aside_leader": "left", "target_score": 1000},
+]
 #: From the first cards passed to the last trick of the smallest tables.
 STEPS = (0, 9, 20, 33, 45, 61, 77, 90, 100, 110, 117)
 SHAPES = [
@@ -39,6 +54,40 @@ def test_kernel_makes_every_feature_that_the_expansion_makes(steps):
     network = Network(8, 1, careful=True)
     expected = network.expanded(*network.inputs(tables.observations, tables.action_masks))
     assert torch.equal(network.features(tables.observations, tables.action_masks), expected)
+
+
+@pytest.mark.parametrize("options", ODD_RULES, ids=str)
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16], ids=str)
+def test_kernel_makes_every_feature_under_odd_rules(kind, options):
+    """From the deal to the last trick, in both floating types."""
+    tables = VectorTables([Rules(size, **options) for size in range(6, 12)], 12, seed=3)
+    rng = np.random.default_rng(3)
+    expansion, network = Network(8, 1).expansion.to(kind), Network(8, 1)
+    network.expansion.to(kind)
+    for step in range(150):
+        if step % 5 == 0:
+            expected = expansion(torch.from_numpy(tables.observations), torch.from_numpy(tables.action_masks))
+            assert torch.equal(network.features(tables.observations, tables.action_masks), expected)
+        tables.step((tables.action_masks * (1 + rng.random(tables.action_masks.shape))).argmax(axis=1))
+
+
+def test_kernel_makes_every_feature_where_a_moon_is_settled():
+    """No cards are allowed then, and `careful` judges none (R21)."""
+    tables = tables_at_step(100)
+    observations, masks = tables.observations.copy(), np.zeros_like(tables.action_masks)
+    field_values(observations, "phase")[:] = np.eye(4, dtype=np.int8)[MOON]
+    masks[:, NUM_FACES:] = 1
+    network = Network(8, 1, careful=True)
+    features = network.features(observations, masks)
+    assert torch.equal(features, network.expanded(*network.inputs(observations, masks)))
+
+
+def test_features_without_those_of_cards_are_blind_to_them_alone():
+    """As torch makes them."""
+    tables = tables_at_step(40)
+    network = Network(8, 1, careful=True, card_features=False)
+    inputs = network.inputs(tables.observations, tables.action_masks)
+    assert torch.equal(network.features(tables.observations, tables.action_masks), network.expanded(*inputs))
 
 
 def test_features_in_bfloat16_are_the_others_rounded():
@@ -87,6 +136,39 @@ def test_answers_do_not_change_with_the_network():
         for weight in network.parameters():
             weight.add_(1.0)
     np.testing.assert_array_equal(answers.worths(tables.observations, tables.action_masks), before)
+
+
+def test_one_unit_wide_network_is_no_view_of_the_weights():
+    """Transposed, a single row is in order already; without features of cards its weights are set to 0, in a copy."""
+    network = made_network({"width": 1, "num_layers": 1, "card_features": False})
+    before = network.body[0].weight.clone()  # type: ignore[operator]
+    answers, tables = CpuNetwork(network, torch.float32), tables_at_step(40)
+    assert torch.equal(network.body[0].weight, before)  # type: ignore[arg-type]
+    worths = answers.worths(tables.observations, tables.action_masks)
+    with torch.no_grad():
+        network.body[0].weight.add_(1.0)  # type: ignore[operator]
+    np.testing.assert_array_equal(answers.worths(tables.observations, tables.action_masks), worths)
+
+
+def test_floating_type_that_no_kernel_writes_is_refused():
+    """Rather than to be taken for the other one."""
+    network, tables = made_network(SHAPES[0]), tables_at_step(0)
+    with pytest.raises(ValueError, match=r"float32 or bfloat16, not in torch\.float64"):
+        CpuNetwork(network, torch.float64)
+    with pytest.raises(ValueError, match=r"float32 or bfloat16, not in torch\.float16"):
+        network.half().features(tables.observations, tables.action_masks)
+
+
+def test_threads_that_share_a_policy_get_its_answers():
+    """Kernels run without the GIL, so each call needs room of its own."""
+    policy = NetworkPolicy(made_network(SHAPES[2]))
+    batches = [tables_at_step(steps, seed=steps) for steps in STEPS]
+    alone = [policy.worths(tables.observations, tables.action_masks) for tables in batches]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            together = pool.map(lambda tables: policy.worths(tables.observations, tables.action_masks), batches)
+            for expected, worths in zip(alone, together, strict=True):
+                np.testing.assert_array_equal(worths, expected)
 
 
 def test_first_layer_without_weights_is_no_division_by_zero():

@@ -120,6 +120,8 @@ def test_row_that_allows_nothing_is_refused():
     masks[1] = 0
     with pytest.raises(ValueError, match="row 1 allows no action"):
         NetworkPolicy(Network(8, 1)).act(np.zeros((3, 1024), np.int8), masks, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="row 1 allows no action"):
+        NetworkPolicy(Network(8, 1)).choose(np.zeros((3, 1024), np.int8), masks)
 
 
 def test_observations_of_another_version_are_refused(monkeypatch):

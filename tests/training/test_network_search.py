@@ -8,23 +8,24 @@ import pytest
 from baselines.careful import Careful
 from chearts_env import Game, Rules, VectorTables
 from chearts_env.arena import play_match
-from training.checkpoint import save_checkpoint
+from chearts_env.policy import ValuingPolicy
+from training.checkpoint import SELF_PLAY, save_checkpoint
 from training.config import Config, NetworkConfig
 from training.fit import new_network
 from training.names import policy_named, settled_name
 from training.network_search import NetworkSearch
-from training.policy import NetworkPolicy
+from training.policy import ValuePolicy
 
 RULES = [preset(size) for preset in (Rules.card_page, Rules.classic) for size in (6, 11)]
 
 
-def careful_network() -> NetworkPolicy:
+def careful_network() -> ValuePolicy:
     """A network that plays as `careful` does: it counts the cost of a card and nothing else."""
     network = new_network(NetworkConfig(8, 1, careful=True), 0, 0)
     for weight in network.parameters():
         weight.data.zero_()
     network.card_path.bias.data[5] = -1.0
-    return NetworkPolicy(network)
+    return ValuePolicy(network)
 
 
 def test_search_takes_allowed_actions_by_its_seed_alone():
@@ -59,6 +60,28 @@ def test_search_is_no_worse_than_the_player_that_its_network_is():
     """Six seats, among `careful`: what a few deals can tell; a sign turned round somewhere would cost points a hand."""
     match = play_match(NetworkSearch(careful_network(), 8), Careful(), Rules.card_page(6), 16, seed=3)
     assert match.interval95[1] > 0
+
+
+def test_row_that_allows_nothing_is_refused():
+    """As by every policy of a network."""
+    tables = VectorTables(RULES, 4, seed=2)
+    masks = tables.action_masks.copy()
+    masks[2] = 0
+    with pytest.raises(ValueError, match="row 2 allows no action"):
+        NetworkSearch(careful_network(), 3).act(tables.observations, masks, np.random.default_rng(0))
+
+
+def test_network_from_self_play_has_no_points_to_search_or_hint_with(tmp_path):
+    """It puts out preferences; whoever asks for points is told, and gets none."""
+    shape = NetworkConfig(8, 1)
+    for what, step in (("fitted", 1), (SELF_PLAY, 2)):
+        save_checkpoint(tmp_path, new_network(shape, 0, 0), Config(network=shape), step, what=what)
+    fitted, played = tmp_path / "00000001", tmp_path / "00000002"
+    assert isinstance(policy_named(str(fitted)), ValuingPolicy)
+    assert not isinstance(policy_named(str(played)), ValuingPolicy)
+    assert isinstance(policy_named(f"{fitted}+search:2"), NetworkSearch)
+    with pytest.raises(ValueError, match="comes from self-play, so that it puts out preferences; search needs points"):
+        policy_named(f"{played}+search:2")
 
 
 def test_names_with_search_stand_for_it(tmp_path):

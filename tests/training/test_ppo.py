@@ -141,6 +141,14 @@ def test_ratios_of_the_first_batch_are_exactly_one(kind, monkeypatch):
     assert (first_ratios(learner(kind), monkeypatch) == 1).all()
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_ratios_of_the_first_batch_are_exactly_one_at_full_size(kind, monkeypatch):
+    """Sums of a row do not depend on how many rows are computed together, in a network as large as `pretrained`."""
+    network = new_network(NetworkConfig(256, 3, careful=True), 0, 0)
+    made = Learner(network, Critic(network.num_features, 128), config(batch_size=300).ppo, CPU, kind)
+    assert (first_ratios(made, monkeypatch) == 1).all()
+
+
 def test_forgotten_mask_shows_in_the_first_ratios(monkeypatch):
     """The test above is no formality: with masks forgotten in the update it fails."""
     assert (first_ratios(learner(), monkeypatch, masks=True) != 1).any()

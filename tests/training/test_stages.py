@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +38,12 @@ def run(config: Path, runs: Path, *overrides: str) -> tuple[int, Path]:
     status = train.main([str(config), *SHRUNKEN, *overrides, "--runs", str(runs)])
     (folder,) = runs.iterdir()
     return status, folder
+
+
+def metrics(folder: Path) -> list[dict[str, str]]:
+    """The rows of a run's metrics."""
+    with (folder / "metrics.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def final_weights(folder: Path) -> torch.Tensor:
@@ -90,3 +100,67 @@ def test_interrupted_self_play_goes_on_to_the_same_weights(tmp_path, monkeypatch
     assert not torch.equal(final_weights(broken), final_weights(whole))
     assert train.main(["--resume", str(broken)]) == 0
     assert torch.equal(final_weights(broken), final_weights(whole))
+    decisions = [int(float(row["decisions"])) for row in metrics(broken) if row["stage"] == "self-play"]
+    assert decisions == [int(float(row["decisions"])) for row in metrics(whole) if row["stage"] == "self-play"]
+
+
+@pytest.mark.parametrize("dies_at", [1, 2])
+def test_early_matches_that_did_not_come_about_are_played_by_the_resumed_run(dies_at, tmp_path, monkeypatch):
+    """Stopped between a fit and its matches, after the last round too: no point of the learning curve is missing."""
+    play_early = trainer.Trainer._play_early
+
+    def dying(self: trainer.Trainer, round_number: int, workers: object) -> None:
+        if round_number == dies_at:
+            raise KeyboardInterrupt
+        play_early(self, round_number, workers)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trainer.Trainer, "_play_early", dying)
+    status, folder = run(CONFIGS / "quick.yaml", tmp_path, "labels.counts=[300,200]", "sizes=[6]")
+    assert status == INTERRUPTED
+    monkeypatch.undo()
+    assert train.main(["--resume", str(folder)]) == 0
+    early = [row["round"] for row in metrics(folder) if row["stage"] == "early"]
+    assert early == ["1", "1", "2", "2"]  # both readings of the rules
+    rows = metrics(folder)
+    assert [float(row["seconds"]) for row in rows] == sorted(float(row["seconds"]) for row in rows)
+    assert [row["stage"] for row in rows if row["stage"] == "labels"] == ["labels"] * 2
+
+
+def test_killed_run_goes_on_to_the_same_weights(tmp_path):
+    """SIGKILL at three moments, in bfloat16 and with two threads that fit: the end is that of a run left alone."""
+    settings = [
+        "precision=bfloat16",
+        "threads=2",
+        "labels.counts=[400,300]",
+        "fit.epochs=3",
+        "sizes=[6]",
+        "network.width=64",
+    ]
+    command = [sys.executable, "-m", "training.train"]
+    overrides = [each for each in (*SHRUNKEN, *settings) if each not in ("precision=float32", "network.width=16")]
+    begun = [*command, str(CONFIGS / "quick.yaml"), *overrides, "--runs"]
+    subprocess.run([*begun, str(tmp_path / "whole")], check=True, cwd=CONFIGS.parent, stdout=subprocess.DEVNULL)
+    (whole,) = (tmp_path / "whole").iterdir()
+    runs, kills = tmp_path / "killed", 0
+    process = subprocess.Popen([*begun, str(runs)], cwd=CONFIGS.parent, stdout=subprocess.DEVNULL)
+    while kills < 3 and process.poll() is None:
+        before = written(runs)
+        while process.poll() is None and written(runs) == before:
+            time.sleep(0.002)
+        process.kill()
+        process.wait()
+        kills += 1
+        (killed,) = runs.iterdir()
+        load_checkpoint(killed)
+        resumed = [*command, "--resume", str(killed)]
+        process = subprocess.Popen(resumed, cwd=CONFIGS.parent, stdout=subprocess.DEVNULL)
+    assert process.wait() == 0
+    assert kills == 3
+    assert torch.equal(final_weights(killed), final_weights(whole))
+    assert [row["stage"] for row in metrics(killed)].count("early") == 4
+
+
+def written(runs: Path) -> list[str]:
+    """What has been written of the run in a folder: the state, once there is a checkpoint, and the labels."""
+    states = [path.read_text("utf-8") for path in runs.glob("*/state.json") if any(runs.glob("*/checkpoints/0*"))]
+    return states + [path.name for path in runs.glob("*/labels/*.npy")]
