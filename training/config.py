@@ -74,6 +74,7 @@ class LabelsConfig:
     tables: int = 192  # hands dealt for one chunk of labels
     plays: float = 4.0  # labelled decisions a hand: cards played
     passes: float = 0.8  # ... and cards passed
+    moons: float = 0.0  # chance at least that a choice is labelled where one seat alone has all points, 13 or more
     player: str = "careful"  # the compiled player of the first round, and of playouts: or low_card, random_legal
     tried: str = "all"  # actions played out: all, or the "promising" ones as far as `careful` can tell, and a few more
     mixed: float = 1.0  # share of tables with seats that play worse than `player`, as many as chance has it
@@ -173,7 +174,7 @@ class Config:
         players = ("careful", "low_card", "random_legal")
         _refuse(self.labels.player not in players, "labels.player", self.labels.player, " or ".join(players))
         _refuse(self.labels.tried not in ("all", "promising"), "labels.tried", self.labels.tried, "all or promising")
-        for name in ("explore", "self_play", "network_playouts", "mixed"):
+        for name in ("explore", "self_play", "network_playouts", "mixed", "moons"):
             share = getattr(self.labels, name)
             _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")
         _refuse(not self.seconds < math.inf, "seconds", self.seconds, "a finite number")

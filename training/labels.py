@@ -48,6 +48,8 @@ _ROOM_PER_TABLE: Final = 24
 #: are cards to give away behind the first few: what it says of them is true enough.
 _PROMISING_POINTS: Final = 1.5
 _PROMISING_PASSES: Final = 5
+#: A moon is in sight where one seat has all the points taken so far, and so many at least.
+_MOON_IN_SIGHT: Final = 13
 #: Chance that another action is tried all the same, so that no error about any goes unseen.
 _TRIED_ANYWAY: Final = 0.15
 
@@ -183,8 +185,9 @@ def _note_decisions(
     while len(playing):
         waits = np.zeros(len(playing), np.bool_)
         _play_noting(
-            tables, playing, players, noting, streams, rates, settings.explore, tools, room, sources, num_noted, waits
-        )
+            tables, playing, players, noting, streams, rates, settings.moons, settings.explore, tools, room, sources,
+            num_noted, waits,
+        )  # fmt: skip
         playing = playing[waits]
         if len(playing) and network is not None:
             step_some(tables, playing, network(*seen_by_movers(tables, playing)).astype(np.int64))
@@ -208,6 +211,15 @@ def _draw_share(stream: Any) -> float:
 
 
 @kernel
+def _is_moon_in_sight(public: Any) -> bool:
+    taken, most = 0, 0
+    for seat in range(MAX_PLAYERS):
+        taken += public.seats[seat].points_seen
+        most = max(most, public.seats[seat].points_seen)
+    return taken >= _MOON_IN_SIGHT and most == taken
+
+
+@kernel
 def _note(tables: Any, place: int, room: Any, sources: Any, num_noted: Any) -> None:
     number = num_noted[0]
     if number < room.shape[0]:
@@ -224,6 +236,7 @@ def _play_noting(
     noting: Any,
     streams: Any,
     rates: Any,
+    moons: float,
     explore: float,
     tools: Any,
     room: Any,
@@ -231,7 +244,7 @@ def _play_noting(
     num_noted: Any,
     waits: Any,
 ) -> None:
-    """Play each table on to the network's next choice, copying decisions to `room` as `rates` has it."""
+    """Play each table on to the network's next choice, copying decisions to `room` as `rates` and `moons` have it."""
     for number in range(places.shape[0]):
         place = places[number]
         public = tables[place].public
@@ -239,7 +252,10 @@ def _play_noting(
         while public.phase != OVER:
             seat = public.mover
             is_choice = num_choices(tables[place]) > 1
-            if is_choice and noting[place, seat] and _draw_share(stream) < rates[place, public.phase]:
+            rate = rates[place, public.phase]
+            if moons > rate and _is_moon_in_sight(public):
+                rate = moons
+            if is_choice and noting[place, seat] and _draw_share(stream) < rate:
                 _note(tables, place, room, sources, num_noted)
             player = players[place, seat]
             if not is_choice or _draw_share(stream) < explore:

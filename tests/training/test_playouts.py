@@ -228,6 +228,20 @@ def test_moon_is_worth_more_subtracted_in_ones_own_points():
     assert (labels["values"][:, 53] == -13).all()
 
 
+def test_choices_with_a_moon_in_sight_are_labelled_as_often_as_asked():
+    """Where one seat has all points, 13 at least: all of them, not one in hundreds; others as often as before."""
+    counts = {}
+    for moons in (0.0, 1.0):
+        chosen = settings(tables=300, plays=0.2, passes=0.0, moons=moons, tried="promising")
+        labels = make_labels(Chunk(1, 0, 0, (Rules(11), Rules(9)), chosen), None)
+        points = field_values(labels["observation"], "points_seen")[..., 0]
+        in_sight = (points.sum(axis=1) >= 13) & (points.sum(axis=1) == points.max(axis=1))
+        counts[moons] = (int(in_sight.sum()), int((~in_sight).sum()))
+    assert counts[1.0][0] > 10 * max(counts[0.0][0], 1)
+    assert 20 < counts[0.0][1] < 100
+    assert 20 < counts[1.0][1] < 100
+
+
 def test_labels_of_a_later_round_are_decisions_of_the_network():
     """The network is asked, and what it decided is valued, by compiled players and by itself."""
     asked = []
