@@ -112,7 +112,7 @@ def test_missing_file_is_refused_by_name(tmp_path):
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_every_configuration_is_right_and_says_what_it_is_for(path):
-    """Its name is its file's, and the first comment gives machine, time and result, or says that it has not been run."""
+    """Its name is its file's; the first comment gives machine, time and result, or says that it has not been run."""
     assert read_config(path).name == path.stem
     comment = " ".join(takewhile(lambda line: line.startswith("#"), path.read_text("utf-8").splitlines()))
     assert "cores" in comment
