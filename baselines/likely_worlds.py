@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +37,9 @@ from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS, MIN_PLAYERS
 from chearts_env.table import PASS, PLAY, Tables
 from chearts_env.whole_files import write_whole
 
+#: Tables (W,) with one public past -> (W,) logarithms of how likely each is, up to a constant.
+Judge = Callable[[Tables], npt.NDArray[np.float64]]
+
 SHAPES_FILE: Final = Path(__file__).with_name("shapes.json")
 #: Worlds drawn for each that is kept.
 DRAWN_FOR_ONE: Final = 8
@@ -46,23 +50,32 @@ _MEASURED_TABLES: Final = 20_000
 
 
 def likely_worlds(
-    observation: npt.NDArray[np.int8], rng: np.random.Generator, num_worlds: int, weights: npt.NDArray[np.void]
+    observation: npt.NDArray[np.int8],
+    rng: np.random.Generator,
+    num_worlds: int,
+    weights: npt.NDArray[np.void],
+    judge: Judge | None = None,
 ) -> Tables:
     """Return full tables, (num_worlds,), that the seat of an observation, (O,), may well sit at; it is seat 0.
 
-    `weights`, (1,) of dtype `WEIGHTS`, are the constants of the `careful` that the other seats are taken for.
+    `weights`, (1,) of dtype `WEIGHTS`, are the constants of the `careful` that the other seats are taken for. `judge`
+    may know more, in play, about how likely the others were to do what they did.
     """
     has_pass = field_values(observation, "pass_offset")[0] != 0
     phase = field_values(observation, "phase")
-    if not (has_pass and phase[PLAY]):
+    if not (phase[PLAY] and (has_pass or judge)):
         _, worlds = redeal_observation(observation, rng, num_worlds)
         if phase[PASS]:
             _choose_again(worlds, weights, np.zeros(1, ROOM))
         return worlds
     rules, worlds = redeal_observation(observation, rng, DRAWN_FOR_ONE * num_worlds)
     likelihoods = np.zeros(len(worlds))
-    _weigh(worlds, _log_shapes()[rules.num_players - MIN_PLAYERS], likelihoods)
-    chances = np.exp(_WEIGHT * (likelihoods - likelihoods.max()))
+    if has_pass:
+        _weigh(worlds, _log_shapes()[rules.num_players - MIN_PLAYERS], likelihoods)
+    likelihoods *= _WEIGHT
+    if judge is not None:
+        likelihoods += judge(worlds)
+    chances = np.exp(likelihoods - likelihoods.max())
     # Evenly spaced points along the worlds, each as long as it is likely: none is kept more often than it must be.
     points = (np.arange(num_worlds) + rng.random()) / num_worlds * chances.sum()
     kept = np.searchsorted(np.cumsum(chances), points).clip(max=len(worlds) - 1)

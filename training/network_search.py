@@ -1,12 +1,14 @@
 """Search with a network: it says which actions are worth a look, how good they seem, and plays the hands out.
 
-The worlds are those of `baselines.search`. In each every other seat is played by the network or by `careful`, as chance
+The worlds are those of `baselines.search`, weighed by whether the network would have laid the cards that lie on the
+trick (`training.plausible_worlds`). In each every other seat is played by the network or by `careful`, as chance
 has it: who sits there is not known either. Averages over worlds are drawn towards the network's own values. All rows of
 a batch are searched together, so that the network is asked about thousands of tables at once.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +21,7 @@ from chearts_env.deal import seed_stream
 from chearts_env.observation import field_values
 from chearts_env.rules import MAX_PLAYERS
 from chearts_env.table import MOON, PASS, Tables
+from training.plausible_worlds import plausibilities
 from training.players import CAREFUL, NETWORK
 from training.playouts import finish_hands, step_some
 from training.policy import ValuePolicy, num_allowed
@@ -41,6 +44,7 @@ class NetworkSearch:
         self._policy = policy
         self._num_worlds = num_worlds
         self._weights = new_weights()
+        self._judge = partial(plausibilities, policy=policy)
 
     def act(
         self, observations: npt.NDArray[np.int8], action_masks: npt.NDArray[np.int8], rng: np.random.Generator
@@ -81,7 +85,7 @@ class NetworkSearch:
         seeds: list[npt.NDArray[np.uint64]] = []
         for row in rows:
             own = np.random.Generator(np.random.PCG64(int(draws[row] * 2**53)))
-            worlds = likely_worlds(observations[row], own, self._num_worlds, self._weights)
+            worlds = likely_worlds(observations[row], own, self._num_worlds, self._weights, self._judge)
             legal = np.flatnonzero(looked_at[row])
             seats = np.where(own.random((self._num_worlds, MAX_PLAYERS)) < _CAREFUL_SHARE, CAREFUL, NETWORK)
             seats[:, 0] = NETWORK  # the seat that searches
