@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,10 @@ from baselines.careful import Careful
 from chearts_env import Rules, VectorTables
 from chearts_env.arena import play_match
 from training.checkpoint import DESCRIPTION, WEIGHTS, load_checkpoint
+from training.config import Config, read_config
 from training.names import _PRETRAINED_PLACE, PRETRAINED, policy_named
+
+CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 
 
 def test_pretrained_is_small_and_says_what_made_it():
@@ -23,6 +27,18 @@ def test_pretrained_is_small_and_says_what_made_it():
     assert description["seconds"] > 0
     assert {rules["num_players"] for rules in description["rules"]} == set(range(6, 12))
     assert json.loads((_PRETRAINED_PLACE / DESCRIPTION).read_text("utf-8")) == description
+
+
+def test_pretrained_was_made_by_the_configuration_that_is_said_to_have_made_it():
+    """`configs/strong.yaml` as it stands, but for the matches; settings that came later have their usual values."""
+    made_by = load_checkpoint(_PRETRAINED_PLACE).description["config"]
+    usual, now = Config().to_dict(), read_config(CONFIGS / "strong.yaml").to_dict()
+    for key in ("evaluation", "keep_labels"):
+        made_by[key] = now[key]
+    for section, settings in usual.items():
+        if isinstance(settings, dict):
+            made_by[section] = settings | made_by[section]
+    assert usual | made_by == now
 
 
 def test_pretrained_is_legal_under_any_preset_and_size():

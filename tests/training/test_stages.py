@@ -162,5 +162,7 @@ def test_killed_run_goes_on_to_the_same_weights(tmp_path):
 
 def written(runs: Path) -> list[str]:
     """What has been written of the run in a folder: the state, once there is a checkpoint, and the labels."""
-    states = [path.read_text("utf-8") for path in runs.glob("*/state.json") if any(runs.glob("*/checkpoints/0*"))]
+    states = [
+        path.read_text("utf-8") for path in runs.glob("*/state.json") if any(runs.glob("*/checkpoints/????????/*"))
+    ]
     return states + [path.name for path in runs.glob("*/labels/*.npy")]
