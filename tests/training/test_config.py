@@ -114,7 +114,8 @@ def test_missing_file_is_refused_by_name(tmp_path):
 def test_every_configuration_is_right_and_says_what_it_is_for(path):
     """Its name is its file's; the first comment gives machine, time and result, or says that it has not been run."""
     assert read_config(path).name == path.stem
-    comment = " ".join(takewhile(lambda line: line.startswith("#"), path.read_text("utf-8").splitlines()))
+    lines = path.read_text("utf-8").splitlines()
+    comment = " ".join(line.strip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     assert "cores" in comment
     assert re.search(
         r"\d s of training|minutes|a sixth of the base's labels and time|hours of training|[Nn]ot run", comment
