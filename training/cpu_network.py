@@ -14,12 +14,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from baselines.careful.judgements import judgements
 from chearts_env.cards import NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.table import NUM_ACTIONS
 from training.feature_layout import FIRST_CARD, FIRST_SEAT, NUM_CARD_FEATURES
-from training.features import note_features
+from training.features import card_judgements, note_features
 from training.network import Network
 from training.precision import KINDS
 
@@ -70,9 +69,7 @@ class CpuNetwork:
         count = len(observations)
         hidden = np.zeros((_filled_up(count), len(self._bias)), np.float32)
         cards = np.empty((count, NUM_FACES, NUM_CARD_FEATURES), np.float32)
-        judged = np.zeros((count, NUM_FACES, 0), np.float32)
-        if self._constants is not None:
-            judged = judgements(observations, masks, self._constants)
+        judged = card_judgements(observations, masks, self._constants)
         _first_layer(observations, masks, judged, self._weights, self._scales, self._bias, cards, hidden)
         answer: Tensor = self._behind(torch.from_numpy(hidden).to(self._kind))[:count]
         worths = np.empty((count, NUM_ACTIONS), np.float32)

@@ -20,6 +20,7 @@ from baselines.careful.judgements import judgements
 from baselines.careful.weights import flat_weights, weights_from_flat
 from chearts_env.whole_files import write_whole
 from training.checkpoint import load_checkpoint
+from training.command import refuse
 from training.network import Network, refuse_other_observations, rows_to_try
 from training.policy import num_allowed
 
@@ -95,8 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         loaded = load_checkpoint(asked.checkpoint)
     except ValueError as error:
-        print(f"export: {error}", file=sys.stderr)
-        return 2
+        return refuse("export", error)
     export_onnx(loaded.network, asked.output, loaded.description[_VERSION])
     print(f"{asked.output}: {asked.output.stat().st_size / 1e6:.1f} MB")
     return 0

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from baselines.careful.judgements import judgements
 from chearts_env.cards import NUM_FACES, NUM_RANKS, NUM_SUITS
 from chearts_env.compiled import kernel
 from chearts_env.observation import SEAT_ENTRIES
@@ -53,26 +54,31 @@ _EIGHTH: Final = np.float32(1 / 8)
 _RANKS: Final = np.float32(NUM_RANKS)
 
 
+def card_judgements(
+    observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], constants: npt.NDArray[np.void] | None
+) -> npt.NDArray[np.float32]:
+    """Return what `careful` makes of each card by its constants, (N, 52, 8), or nothing without them, (N, 52, 0)."""
+    if constants is None:
+        return np.zeros((len(observations), NUM_FACES, 0), np.float32)
+    return judgements(observations, masks, constants)
+
+
 def dense_features(
     observations: npt.NDArray[np.int8], masks: npt.NDArray[np.int8], judged: npt.NDArray[np.float32], kind: torch.dtype
 ) -> Tensor:
     """Return all features, (N, F), float32 or bfloat16, for observations (N, O), masks (N, 54) and judgements.
 
-    The judgements of `careful`, (N, 52, 8), follow the expansion's features; a network without them has (N, 52, 0).
+    The judgements, those of `card_judgements`, follow the expansion's features.
     """
+    if kind not in KINDS.values():
+        raise ValueError(f"features are made in {' or '.join(KINDS)}, not in {kind}")
     observations, masks = np.ascontiguousarray(observations), np.ascontiguousarray(masks)
     size = NUM_FEATURES + NUM_FACES * judged.shape[2]
     room = (np.empty(NUM_FACES, np.int8), np.empty(size, np.int64), np.empty(size, np.float32))
     cards = np.empty((NUM_FACES, NUM_CARD_FEATURES), np.float32)
-    if kind not in KINDS.values():
-        raise ValueError(f"features are made in {' or '.join(KINDS)}, not in {kind}")
-    if kind == torch.float32:
-        dense = np.zeros((len(observations), size), np.float32)
-        _write_all(observations, masks, judged, *room, cards, dense)
-        return torch.from_numpy(dense)
-    halves = np.zeros((len(observations), size), np.int16)
-    _write_upper_halves(observations, masks, judged, *room, room[2].view(np.uint32), cards, halves)
-    return torch.from_numpy(halves).view(torch.bfloat16)
+    dense = np.zeros((len(observations), size), np.float32)
+    _write_all(observations, masks, judged, *room, cards, dense)
+    return torch.from_numpy(dense).to(kind)
 
 
 @kernel
@@ -83,27 +89,6 @@ def _write_all(
         count = note_features(observations[row], masks[row], judged[row], unseen, places, values, cards)
         for number in range(count):
             dense[row, places[number]] = values[number]
-
-
-@kernel
-def _write_upper_halves(
-    observations: Any,
-    masks: Any,
-    judged: Any,
-    unseen: Any,
-    places: Any,
-    values: Any,
-    bits: Any,
-    cards: Any,
-    halves: Any,
-) -> None:
-    # bfloat16 is the upper half of a float32, rounded to the nearest, to the even one of two.
-    for row in range(observations.shape[0]):
-        count = note_features(observations[row], masks[row], judged[row], unseen, places, values, cards)
-        for number in range(count):
-            upper = bits[number] >> np.uint32(16)
-            rounded = (bits[number] + np.uint32(0x7FFF) + (upper & np.uint32(1))) >> np.uint32(16)
-            halves[row, places[number]] = np.int16(np.uint16(rounded))
 
 
 @kernel

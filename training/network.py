@@ -35,7 +35,7 @@ from training.feature_layout import (
     TABLE_DIVISORS,
     TABLE_NUMBERS,
 )
-from training.features import dense_features
+from training.features import card_judgements, dense_features
 
 #: The observation version that `Expansion` reads. Raise it only together with the code below.
 BUILT_FOR_OBSERVATION: Final = 1
@@ -209,9 +209,7 @@ class Network(nn.Module):
         """
         if self.head.weight.device.type != "cpu":
             return self.expanded(*self.inputs(observations, masks))
-        judged = np.zeros((len(observations), NUM_FACES, 0), np.float32)
-        if self.constants is not None:
-            judged = judgements(observations, masks, self.constants)
+        judged = card_judgements(observations, masks, self.constants)
         features = dense_features(observations, masks, judged, self.expansion.seat_divisors.dtype)
         if not self.has_card_features:
             features[:, FIRST_CARD:FIRST_SEAT] = 0

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from chearts_env.whole_files import write_whole
-from training.command import WRONG
+from training.command import refuse
 from training.run_folder import METRICS_FILE
 
 _INCHES: Final = (10.0, 4.0)
@@ -119,8 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         curves = [read_curve(run) for run in asked.runs]
     except ValueError as error:
-        print(f"plot: {error}", file=sys.stderr)
-        return WRONG
+        return refuse("plot", error)
     write_whole(asked.output, draw(curves))
     for curve in curves:
         last = curve.points[-1]

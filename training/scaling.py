@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import torch
 
-from training.command import WRONG
+from training.command import refuse
 from training.config import Config, read_config
 from training.critic import Critic
 from training.fit import Fitter, new_network
@@ -162,8 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with Workers(num_workers) if asked.ray is None else RayWorkers(num_workers) as workers:
                 labels, rollout = tell_workers(config, workers, num_workers, asked.seconds)
     except (ValueError, ConnectionError) as error:
-        print(f"scaling: {error}", file=sys.stderr)
-        return WRONG
+        return refuse("scaling", error)
     tell_learner(config, labels, rollout)
     return 0
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from baselines.names import policy_of
-from training.command import INTERRUPTED, WRONG
+from training.command import INTERRUPTED, refuse
 from training.config import Config, read_config
 from training.followers import follow
 from training.ranks import Ranks, joined_ranks, leave
@@ -56,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         folder = _folder(asked, ranks)
     except (ValueError, ConnectionError) as error:
-        print(f"train: {error}", file=sys.stderr)
-        return WRONG
+        return refuse("train", error)
     print(f"run folder: {folder.path}")
     status = _carry(folder, Workers if asked.ray is None else RayWorkers, ranks)
     if not status:
