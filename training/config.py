@@ -29,6 +29,12 @@ _LEAST: Final = {
     "fit.epochs_between": 1,
     "fit.batch_size": 1,
     "fit.weight_decay": 0,
+    "fit.rounds": 0,
+    "critic.decisions": 0,
+    "critic.ahead": 1,
+    "critic.width": 1,
+    "critic.num_layers": 1,
+    "critic.batch_size": 1,
     "ppo.iterations": 0,
     "ppo.hands": 1,
     "ppo.pieces": 1,
@@ -47,8 +53,8 @@ _LEAST: Final = {
     "evaluation.early_seed": 0,
 }
 _ABOVE_ZERO: Final = (
-    "labels.plays", "fit.learning_rate", "fit.clip", "fit.points_per_unit", "ppo.learning_rate", "ppo.clip",
-    "ppo.logit_scale", "ppo.seconds",
+    "labels.plays", "fit.learning_rate", "fit.clip", "fit.points_per_unit", "critic.learning_rate",
+    "ppo.learning_rate", "ppo.clip", "ppo.logit_scale", "ppo.seconds",
 )  # fmt: skip
 
 
@@ -86,9 +92,26 @@ class LabelsConfig:
 
 
 @dataclass
-class FitConfig:
-    """How the network is fitted to the labels of all rounds so far, from fresh weights each time."""
+class CriticConfig:
+    """The critic that ends a network's playouts early, fitted anew before each later round. It sees all hands.
 
+    It learns from hands that the network of the round before has played, at tables like those of the labels.
+    """
+
+    decisions: int = 0  # it learns from in a round; 0 = there is none, and playouts go to their end
+    ahead: int = 1  # it is asked at the so many-th next decision of the seat
+    explore: float = 0.03  # share of actions replaced by random ones in the hands it learns from
+    width: int = 256
+    num_layers: int = 2
+    batch_size: int = 2048
+    learning_rate: float = 1e-3  # at the start; falls to 0
+
+
+@dataclass
+class FitConfig:
+    """How the network is fitted to the labels of the rounds so far, from fresh weights each time."""
+
+    rounds: int = 0  # the latest so many rounds, whose labels are fitted; 0 = all
     epochs: int = 4  # after the last round; more than 4 over-fit
     epochs_between: int = 2  # after the others
     batch_size: int = 2048
@@ -153,6 +176,7 @@ class Config:
     keep_labels: bool = False  # when the run is finished; they take about a kilobyte each
     network: NetworkConfig = field(default_factory=NetworkConfig)
     labels: LabelsConfig = field(default_factory=LabelsConfig)
+    critic: CriticConfig = field(default_factory=CriticConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     ppo: PpoConfig = field(default_factory=PpoConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
@@ -177,6 +201,9 @@ class Config:
         for name in ("explore", "self_play", "network_playouts", "mixed", "moons"):
             share = getattr(self.labels, name)
             _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")
+        _refuse(not 0 <= self.critic.explore <= 1, "critic.explore", self.critic.explore, "within 0 … 1")
+        share, wanted = self.labels.network_playouts, "above 0 for a critic (critic.decisions): it ends such playouts"
+        _refuse(self.critic.decisions > 0 and not share, "labels.network_playouts", share, wanted)
         _refuse(not self.seconds < math.inf, "seconds", self.seconds, "a finite number")
         _refuse(self.seed < 0, "seed", self.seed, "0 or more")
         _refuse(
@@ -193,7 +220,7 @@ class Config:
         _refuse(both > 1, "ppo.careful + ppo.snapshots", both, "at most 1: they are shares of the same tables")
         _refuse(self.ppo.pieces > self.ppo.hands, "ppo.pieces", self.ppo.pieces, f"at most ppo.hands, {self.ppo.hands}")
         sections = {
-            "network": self.network, "labels": self.labels, "fit": self.fit, "ppo": self.ppo,
+            "network": self.network, "labels": self.labels, "critic": self.critic, "fit": self.fit, "ppo": self.ppo,
             "evaluation": self.evaluation,
         }  # fmt: skip
         for key, least in _LEAST.items():

@@ -16,33 +16,37 @@ from training.network import hidden_layers
 
 #: Points that make 1 in its output.
 POINTS_PER_UNIT: Final = 10.0
+#: Counts of cards in the other seats' hands.
+OTHER_HANDS: Final = (MAX_PLAYERS - 1) * NUM_FACES
 
 
 class Critic(nn.Module):
-    """A multilayer perceptron over the features that the policy's network has and, where it `sees_all`, other hands.
+    """A multilayer perceptron over the features that the policy's network has and what is hidden from the policy.
 
     What is already taken face up is counted, not learned: the output is added to it.
     """
 
-    def __init__(self, num_features: int, width: int = 256, num_layers: int = 2, sees_all: bool = True) -> None:
+    def __init__(self, num_features: int, width: int = 256, num_layers: int = 2, num_hidden: int = OTHER_HANDS) -> None:
         super().__init__()
-        self._sees_all = sees_all
-        hidden = (MAX_PLAYERS - 1) * NUM_FACES if sees_all else 0
-        self.body = hidden_layers(num_features + hidden, width, num_layers)
+        self.num_hidden = num_hidden
+        self.body = hidden_layers(num_features + num_hidden, width, num_layers)
         self.head = nn.Linear(width, 1)
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, features: Tensor, hands: Tensor, taken: Tensor) -> Tensor:
+    def forward(self, features: Tensor, hidden: Tensor, taken: Tensor) -> Tensor:
         """Return the points below the table's mean that each seat will end the hand with, (N,), in units of 10.
 
-        `features` (N, F) are those of `Network.expanded` for the seat, `hands` (N, 11, 52) all hands relative to it,
+        `features` (N, F) are those of `Network.expanded` for the seat, `hidden` (N, `num_hidden`) what it does not see,
         `taken` (N,) what `points_taken` says of it.
         """
-        if self._sees_all:
-            features = torch.cat([features, hands[:, 1:].flatten(1).to(features.dtype)], dim=1)
-        to_come: Tensor = self.head(self.body(features))[:, 0]
+        to_come: Tensor = self.head(self.body(torch.cat([features, hidden.to(features.dtype)], dim=1)))[:, 0]
         return to_come.float() + taken
+
+
+def other_hands(hands: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """Return all hands but the first of each row, (N, 11, 52), side by side: (N, `OTHER_HANDS`)."""
+    return hands[:, 1:].reshape(len(hands), OTHER_HANDS)
 
 
 def points_taken(observations: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:

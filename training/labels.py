@@ -31,7 +31,7 @@ from training.players import (
     new_tools,
     num_choices,
 )
-from training.playouts import Chooser, compiled_values, network_values, seen_by_movers, step_some
+from training.playouts import Chooser, Judge, compiled_values, network_values, seen_by_movers, step_some
 
 #: What was seen at a decision, and the centred value of each action in points: NaN where it was not allowed, infinite
 #: where it was not tried.
@@ -64,6 +64,11 @@ class Chunk:
     rules: tuple[Rules, ...]
     settings: LabelsConfig
 
+    def rules_of_tables(self) -> list[Rules]:
+        """Return the rules of each table. Chunks go on where the one before ends: so few tables deal all rules, too."""
+        first = self.number * self.settings.tables
+        return [self.rules[(first + place) % len(self.rules)] for place in range(self.settings.tables)]
+
 
 def rules_to_deal(all_rules: list[Rules], settings: LabelsConfig) -> tuple[Rules, ...]:
     """Return the rules to deal in turn: crowded tables under `two_pairs` repeat, for their labels say the least."""
@@ -74,16 +79,17 @@ def rules_to_deal(all_rules: list[Rules], settings: LabelsConfig) -> tuple[Rules
     return tuple(dealt)
 
 
-def make_labels(chunk: Chunk, network: Chooser | None) -> Labels:
-    """Deal hands, note decisions on the way and value their actions. `network` plays from the second round on."""
+def make_labels(chunk: Chunk, network: Chooser | None, judge: Judge | None = None) -> Labels:
+    """Deal hands, note decisions on the way and value their actions.
+
+    `network` plays from the second round on; a `judge` ends its playouts early.
+    """
     settings = chunk.settings
     rng = np.random.default_rng([chunk.seed, _LABEL_STREAM, chunk.round_number, chunk.number])
-    first = chunk.number * settings.tables  # so that chunks of few tables deal all rules in turn, too
-    rules = [chunk.rules[(first + place) % len(chunk.rules)] for place in range(settings.tables)]
-    tables = new_tables(rules, single_hand=True)
+    tables = new_tables(chunk.rules_of_tables(), single_hand=True)
     begin_all(tables, draw_seeds(rng, len(tables)))
-    players = _draw_players(rng, tables, settings, with_network=network is not None)
-    noted, sources = _note_decisions(tables, players, draw_seeds(rng, len(tables)), settings, network)
+    players = draw_players(rng, tables, settings, with_network=network is not None)
+    noted, sources = note_decisions(tables, players, draw_seeds(rng, len(tables)), settings, network)
     observations, masks = seen_by_movers(noted, np.arange(len(noted)))
     tried = masks.astype(np.bool_)
     if settings.tried == "promising":
@@ -91,7 +97,7 @@ def make_labels(chunk: Chunk, network: Chooser | None) -> Labels:
     kept = tried.sum(axis=1) > 1
     labels = np.zeros(kept.sum(), LABEL)
     labels["observation"] = observations[kept]
-    labels["values"] = _values(noted[kept], players[sources[kept]], tried[kept], rng, settings, network)
+    labels["values"] = _values(noted[kept], players[sources[kept]], tried[kept], rng, settings, network, judge)
     return labels
 
 
@@ -119,6 +125,7 @@ def _values(
     rng: np.random.Generator,
     settings: LabelsConfig,
     network: Chooser | None,
+    judge: Judge | None,
 ) -> npt.NDArray[np.float32]:
     seeds = draw_seeds(rng, len(noted))
     by_network = np.zeros(len(noted), np.bool_)
@@ -133,7 +140,7 @@ def _values(
             continue
         if by_network[rows[0]] and network is not None:
             # Once each: these cost far more than compiled ones and vary less.
-            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, tried[rows], network)
+            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, tried[rows], network, judge)
         else:
             values[rows] = compiled_values(noted[rows], compiled[rows], seeds[rows], settings.playouts, tried[rows])
     return values
@@ -144,7 +151,7 @@ def draw_seeds(rng: np.random.Generator, count: int) -> npt.NDArray[np.uint64]:
     return rng.integers(0, 2**63, count, np.uint64)
 
 
-def _draw_players(
+def draw_players(
     rng: np.random.Generator, tables: Tables, settings: LabelsConfig, with_network: bool
 ) -> npt.NDArray[np.int8]:
     """Return who plays each seat, (B, 11): compiled players, and the network where there is one.
@@ -168,10 +175,13 @@ def _draw_players(
     return players
 
 
-def _note_decisions(
+def note_decisions(
     tables: Tables, players: npt.NDArray[np.int8], seeds: Any, settings: LabelsConfig, network: Chooser | None
 ) -> tuple[Tables, npt.NDArray[np.int64]]:
-    """Play all hands to their end; return the tables noted on the way, (N,), and which of the tables each one was."""
+    """Play all hands to their end in place.
+
+    Return the tables noted on the way, (N,), and which of the tables each one was.
+    """
     noting = players == NETWORK if network is not None else np.ones_like(players, np.bool_)
     rates = _rates(tables, noting, settings)
     room = np.empty(_ROOM_PER_TABLE * len(tables), tables.dtype)

@@ -11,7 +11,7 @@ Settling a moon is worth the same relative points either way (R21), so there the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,21 @@ from training.players import new_tools, play_on
 
 #: (N, O) observations, (N, 54) masks -> (N,) actions: a network that plays.
 Chooser = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], npt.NDArray[np.integer[Any]]]
+
+
+class Judge(Protocol):
+    """Ends playouts early: `training.foresight` has one."""
+
+    def play_ahead(
+        self,
+        tables: Tables,
+        seats: npt.NDArray[np.intp],
+        players: npt.NDArray[np.int8],
+        streams: npt.NDArray[np.uint64],
+        network: Chooser,
+    ) -> npt.NDArray[np.float64]:
+        """Play tables (N,) on in place, and return what their `seats` (N,) will get, (N,), NaN where a hand is over."""
+
 
 #: The value of an action that is allowed and was not tried. One that is not allowed has none: NaN.
 UNTRIED: Final = np.inf
@@ -98,8 +113,12 @@ def network_values(
     num_playouts: int,
     tried: npt.NDArray[np.bool_],
     network: Chooser,
+    judge: Judge | None = None,
 ) -> npt.NDArray[np.float32]:
-    """Return what `compiled_values` does, with a network playing the seats that `players` gives to it."""
+    """Return what `compiled_values` does, with a network playing the seats that `players` gives to it.
+
+    With a `judge`, playouts end where it says what they come to.
+    """
     _, masks = seen_by_movers(tables, np.arange(len(tables)))
     rows, actions, playouts = _expanded(masks.astype(np.bool_) & tried, num_playouts)
     values = np.zeros((len(tables), NUM_ACTIONS), np.float64)
@@ -108,9 +127,15 @@ def network_values(
         room = tables[rows[part]]
         streams = np.zeros((len(room), 4), np.uint64)
         _begin_playouts(room, actions[part], seeds[rows[part]] + playouts[part], streams)
-        finish_hands(room, players[rows[part]], streams, network)
         worths = np.empty(len(room))
-        _write_worths(tables, rows[part], room, worths)
+        if judge is None:
+            finish_hands(room, players[rows[part]], streams, network)
+            _write_worths(tables, rows[part], room, worths)
+        else:
+            seats = tables["public"]["mover"][rows[part]].astype(np.intp)
+            foreseen = judge.play_ahead(room, seats, players[rows[part]], streams, network)
+            _write_worths(tables, rows[part], room, worths)
+            worths = np.where(np.isnan(foreseen), worths, foreseen)
         np.add.at(values, (rows[part], actions[part]), worths)
     values = np.where(tried, values / num_playouts, UNTRIED)
     return centred(np.where(masks, values, np.nan).astype(np.float32))
@@ -131,7 +156,7 @@ def finish_hands(
     playing = np.arange(len(tables))
     while len(playing):
         waits = np.zeros(len(playing), np.bool_)
-        _play_on_all(tables, playing, players, streams, tools, waits)
+        play_on_all(tables, playing, players, streams, tools, waits)
         playing = playing[waits]
         if len(playing):
             observations, masks = seen_by_movers(tables, playing)
@@ -163,7 +188,8 @@ def _begin_playouts(room: Any, actions: Any, seeds: Any, streams: Any) -> None:
 
 
 @kernel
-def _play_on_all(tables: Any, places: Any, players: Any, streams: Any, tools: Any, waits: Any) -> None:
+def play_on_all(tables: Any, places: Any, players: Any, streams: Any, tools: Any, waits: Any) -> None:
+    """Play some tables on (`play_on`), and write which of them wait for a network."""
     for number in range(places.shape[0]):
         place = places[number]
         waits[number] = play_on(tables[place], players[place], streams[place], tools)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from chearts_env.table import SUBTRACT_MOON
 from training.config import PpoConfig
-from training.critic import POINTS_PER_UNIT, Critic, points_taken
+from training.critic import POINTS_PER_UNIT, Critic, other_hands, points_taken
 from training.network import Network
 from training.ranks import ALONE, Ranks
 from training.returns import advantages
@@ -65,7 +65,7 @@ class Seen(NamedTuple):
 
     features: Tensor  # (N, F), those of the policy's network
     masks: Tensor  # (N, 54)
-    hands: Tensor  # (N, 11, 52)
+    hidden: Tensor  # (N, H), what the critic sees beside them
     actions: Tensor  # (N, 1)
     taken: Tensor  # (N,)
 
@@ -198,7 +198,7 @@ class Learner:
             self._step(1, self.critic, None)
             return {}
         with self._precision():
-            values = self.critic(features, seen.hands[rows], seen.taken[rows])
+            values = self.critic(features, seen.hidden[rows], seen.taken[rows])
         loss = nn.functional.huber_loss(values, returns[rows])
         self._step(1, self.critic, batch.share * loss)
         return {"critic_loss": float(loss.detach())}
@@ -220,9 +220,10 @@ class Learner:
             for start in range(0, len(rollout), _ROWS):
                 rows = slice(start, start + _ROWS)
                 features.append(self.policy.features(rollout.observations[rows], rollout.masks[rows]))
-        parts = (rollout.masks, rollout.hands, rollout.actions[:, None], points_taken(rollout.observations))
-        masks, hands, actions, taken = (torch.from_numpy(part).to(self._device) for part in parts)
-        return Seen(torch.cat(features), masks, hands, actions, taken)
+        unseen = other_hands(rollout.hands)[:, : self.critic.num_hidden]
+        parts = (rollout.masks, unseen, rollout.actions[:, None], points_taken(rollout.observations))
+        masks, hidden, actions, taken = (torch.from_numpy(part).to(self._device) for part in parts)
+        return Seen(torch.cat(features), masks, hidden, actions, taken)
 
     def _before(self, seen: Seen) -> tuple[Tensor, npt.NDArray[np.float32]]:
         """Return the log probability of what was done, (N,), and the critic's values, (N,), before any update.
@@ -236,7 +237,7 @@ class Learner:
                 worths = self.policy.worths(seen.features[rows], seen.masks[rows])
                 log_chances = log_probabilities(worths, self._settings.logit_scale)
                 chances.append(log_chances.gather(1, seen.actions[rows])[:, 0])
-                values.append(self.critic(seen.features[rows], seen.hands[rows], seen.taken[rows]))
+                values.append(self.critic(seen.features[rows], seen.hidden[rows], seen.taken[rows]))
         return torch.cat(chances), torch.cat(values).cpu().numpy()
 
     def _batches(self, count: int, rng: np.random.Generator) -> Iterator[Batch]:

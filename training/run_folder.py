@@ -106,6 +106,12 @@ class RunFolder:
         """Write the state."""
         write_whole(self.path / _STATE, json.dumps(asdict(self.state)))
 
+    def critic_file(self, round_number: int) -> Path:
+        """Return where the critic of a round is kept."""
+        place = self.path / "critics"
+        place.mkdir(exist_ok=True)
+        return place / f"{round_number}.safetensors"
+
     def save_chunk(self, round_number: int, number: int, labels: Labels) -> None:
         """Keep a chunk of labels."""
         self._labels.mkdir(exist_ok=True)

@@ -24,7 +24,7 @@ import torch
 
 from training.command import refuse
 from training.config import Config, read_config
-from training.critic import Critic
+from training.critic import OTHER_HANDS, Critic
 from training.fit import Fitter, new_network
 from training.labels import Chunk, Labels, rules_to_deal
 from training.ppo import Learner
@@ -129,7 +129,9 @@ def tell_learner(config: Config, labels: Labels, rollout: Rollout) -> None:
     network = new_network(config.network, config.seed, 0)
     fitter = Fitter(network, config.fit, device)
     fitter.fit(network.to(device), labels, 1, np.random.default_rng(config.seed), float("inf"))
-    critic = Critic(network.num_features, config.ppo.critic_width, sees_all=config.ppo.critic_sees_all)
+    critic = Critic(
+        network.num_features, config.ppo.critic_width, num_hidden=OTHER_HANDS if config.ppo.critic_sees_all else 0
+    )
     learner = Learner(network, critic, config.ppo, device, fitter.kind)
     part = rollout.part(0, max(1, len(rollout) // (4 * config.ppo.batch_size)))
     learner.update(part, 0.0, np.random.default_rng(config.seed))

@@ -16,7 +16,7 @@ from baselines.careful import Careful
 from chearts_env.arena import Policy
 from chearts_env.whole_files import write_whole
 from training.config import Config
-from training.critic import Critic
+from training.critic import OTHER_HANDS, Critic
 from training.labels import rules_to_deal
 from training.network import Network
 from training.policy import NetworkPolicy
@@ -57,7 +57,8 @@ class SelfPlay:
         self._play_kind, learn_kind = kinds
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            critic = Critic(start.num_features, config.ppo.critic_width, sees_all=config.ppo.critic_sees_all)
+            num_hidden = OTHER_HANDS if config.ppo.critic_sees_all else 0
+            critic = Critic(start.num_features, config.ppo.critic_width, num_hidden=num_hidden)
         self.learner = Learner(copy.deepcopy(start), critic, config.ppo, device, learn_kind, ranks)
         rules = rules_to_deal(config.rules(), config.labels)
         self._workers = workers or Workers(0)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -13,22 +14,27 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from safetensors.torch import load_file, save_file
 from tqdm import tqdm
 
+from chearts_env.whole_files import written_beside
 from training.checkpoint import SELF_PLAY, drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
 from training.fit import Fitter, Progress, new_network
 from training.followers import FitTask, LearnTask
+from training.foresight import Foresight
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
 from training.network import Network
+from training.outcomes import fit_critic, new_critic
 from training.policy import faster_inference
 from training.precision import CPU, KINDS, name_of
 from training.ranks import ALONE, Ranks
 from training.run_folder import Metrics, RunFolder
 from training.self_play import SelfPlay
-from training.workers import LabelWork, SharedPlayer, Workers, WorkerSet
+from training.workers import LabelWork, OutcomeWork, SharedForesight, SharedPlayer, Workers, WorkerSet
 
 _FIT_STREAM: Final = 3
+_CRITIC_STREAM: Final = 7
 #: So often self-play is saved on its way, and, at one save in so many, plays early matches.
 _SAVES_IN_ALL: Final = 40
 _EARLY_IN_ALL: Final = 8
@@ -82,9 +88,9 @@ class Trainer:
 
     def _go_through_rounds(self, workers: WorkerSet) -> None:
         """Make labels and fit, round after round; what the folder holds already is not done again."""
-        num_labels = 0
+        counts: list[int] = []
         for number in range(self._last_round):
-            num_labels += self._make_labels(number, num_labels, workers)
+            counts.append(self._make_labels(number, sum(counts[self._first_fitted(number) :]), workers))
             if number >= len(self._state.checkpoints):
                 self._fit(number)
             if number >= self._state.early_rounds:
@@ -136,6 +142,11 @@ class Trainer:
     def _epochs(self, number: int) -> int:
         is_last = number + 1 == self._last_round
         return self._config.fit.epochs if is_last else self._config.fit.epochs_between
+
+    def _first_fitted(self, number: int) -> int:
+        """Return the first round whose labels the fit of a round takes."""
+        rounds = self._config.fit.rounds
+        return max(0, number + 1 - rounds) if rounds else 0
 
     @property
     def _last_round(self) -> int:
@@ -202,10 +213,12 @@ class Trainer:
             yield kept
             chunk_number += 1
 
+        foresight = self._foresight(number, player, workers) if player and config.critic.decisions else None
+
         def works() -> Iterator[Callable[[], Labels]]:
             place = chunk_number
             while True:
-                yield LabelWork(Chunk(config.seed, number, place, rules, config.labels), player)
+                yield LabelWork(Chunk(config.seed, number, place, rules, config.labels), player, foresight)
                 place += 1
 
         for labels in workers.in_order(works()):
@@ -213,9 +226,41 @@ class Trainer:
             chunk_number += 1
             yield len(labels)
 
+    def _foresight(self, number: int, player: SharedPlayer, workers: WorkerSet) -> SharedForesight:
+        """Fit a critic to hands of the round before's network, or take the one that the folder holds; share it."""
+        config, settings, path = self._config, self._config.critic, self._folder.critic_file(number)
+        network: Network = player.network.get()
+        critic = new_critic(network, settings, config.seed, number)
+        if path.is_file():
+            critic.load_state_dict(load_file(path))
+        else:
+            rules = rules_to_deal(config.rules(), config.labels)
+            works = (
+                OutcomeWork(Chunk(config.seed, number, place, rules, config.labels), player, settings.explore)
+                for place in itertools.count()
+            )
+            rng = np.random.default_rng([config.seed, _CRITIC_STREAM, number])
+            with self._bar(self._title(number, "critic"), settings.decisions, "decisions") as bar:
+
+                def on_part(seen: int, foreseen: float) -> None:
+                    self._tell(bar)
+                    bar.update(seen - bar.n)
+                    self._metrics.write(
+                        self._seconds(), number + 1, "critic", decisions=seen, foreseen=round(foreseen, 4)
+                    )
+
+                fit_critic(
+                    critic, network.constants, workers.in_order(works), settings, self._fitter.kind, rng, on_part
+                )
+            with written_beside(path) as beside:
+                save_file(dict(critic.state_dict()), beside)
+        foresight = Foresight(critic, network.constants, KINDS[self._kind], settings.ahead)
+        return SharedForesight(workers.share(foresight))
+
     def _fit(self, number: int) -> None:
-        """Fit a fresh network to all labels so far and save it."""
-        epochs, chunks, fitter = self._epochs(number), self._state.chunks[: number + 1], self._fitter
+        """Fit a fresh network to the labels so far, or to those of the latest rounds, and save it."""
+        epochs, fitter, first = self._epochs(number), self._fitter, self._first_fitted(number)
+        chunks = [0] * first + self._state.chunks[first : number + 1]
         rng = np.random.default_rng([self._config.seed, _FIT_STREAM, number])
         network = self._fresh_network(number)
         settings = (self._config.fit, self._config.device, fitter.kind, fitter.threads)

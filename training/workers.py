@@ -31,7 +31,9 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 import torch
 
+from training.foresight import Foresight
 from training.labels import Chunk, Labels, make_labels
+from training.outcomes import Outcomes, make_outcomes
 from training.policy import NetworkPolicy
 from training.precision import KINDS
 
@@ -117,15 +119,47 @@ def network_policy(player: Player) -> NetworkPolicy:
 
 
 @dataclass(frozen=True)
+class SharedForesight:
+    """A foresight that has been handed to all workers."""
+
+    foresight: Shared
+
+    def get(self) -> Foresight:
+        """Return it, fetched once in each process."""
+        return _fetched(self)
+
+
+@lru_cache(maxsize=1)
+def _fetched(shared: SharedForesight) -> Foresight:
+    foresight: Foresight = shared.foresight.get()
+    return foresight
+
+
+@dataclass(frozen=True)
 class LabelWork:
-    """Make one chunk of labels; `player` is the network of the round before."""
+    """Make one chunk of labels; `player` is the network of the round before, `foresight` ends its playouts early."""
 
     chunk: Chunk
     player: Player | None
+    foresight: SharedForesight | None = None
 
     def __call__(self) -> Labels:
         """Do it."""
-        return make_labels(self.chunk, network_policy(self.player).choose if self.player else None)
+        judge = self.foresight.get() if self.foresight else None
+        return make_labels(self.chunk, network_policy(self.player).choose if self.player else None, judge)
+
+
+@dataclass(frozen=True)
+class OutcomeWork:
+    """Make one chunk of outcomes of the hands that a network plays."""
+
+    chunk: Chunk
+    player: Player
+    explore: float
+
+    def __call__(self) -> Outcomes:
+        """Do it."""
+        return make_outcomes(self.chunk, network_policy(self.player).choose, self.explore)
 
 
 class _Worker:

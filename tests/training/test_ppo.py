@@ -15,7 +15,7 @@ from chearts_env import Rules
 from chearts_env.observation import field_values
 from chearts_env.table import MOON
 from training.config import Config, LabelsConfig, NetworkConfig, PpoConfig
-from training.critic import Critic, points_taken
+from training.critic import OTHER_HANDS, Critic, points_taken
 from training.fit import new_network
 from training.ppo import Learner, log_probabilities, mean_divergence, mean_entropy, policy_loss
 from training.returns import advantages
@@ -215,7 +215,8 @@ def test_critic_with_open_hands_foresees_more():
     for sees_all in (True, False):
         network = new_network(NetworkConfig(16, 1), 0, 0)
         torch.manual_seed(0)
-        made = Learner(network, Critic(network.num_features, 64, sees_all=sees_all), config().ppo, CPU, torch.float32)
+        critic = Critic(network.num_features, 64, num_hidden=OTHER_HANDS if sees_all else 0)
+        made = Learner(network, critic, config().ppo, CPU, torch.float32)
         rollout = rollout_of(RandomLegal())
         for number in range(25):
             told = made.update(rollout, 0.0, np.random.default_rng(number), learns=False)

@@ -15,7 +15,9 @@ import torch
 from training import train, trainer
 from training.checkpoint import latest_checkpoint, load_checkpoint
 from training.command import INTERRUPTED
+from training.labels import Labels
 from training.plot import read_curve
+from training.run_folder import RunFolder
 from training.self_play import SelfPlay
 
 pytestmark = [
@@ -102,6 +104,50 @@ def test_interrupted_self_play_goes_on_to_the_same_weights(tmp_path, monkeypatch
     assert torch.equal(final_weights(broken), final_weights(whole))
     decisions = [int(float(row["decisions"])) for row in metrics(broken) if row["stage"] == "self-play"]
     assert decisions == [int(float(row["decisions"])) for row in metrics(whole) if row["stage"] == "self-play"]
+
+
+WITH_CRITIC = (
+    "labels.counts=[300,200]", "labels.network_playouts=1", "critic.decisions=600", "critic.width=16",
+    "critic.batch_size=64", "sizes=[6]",
+)  # fmt: skip
+
+
+def test_critic_of_an_interrupted_run_is_kept_and_the_run_ends_the_same(tmp_path, monkeypatch):
+    """Stopped while the critic ends playouts: it is not fitted again, and the last weights are the same."""
+    _, whole = run(CONFIGS / "quick.yaml", tmp_path / "whole", *WITH_CRITIC)
+    save_chunk = RunFolder.save_chunk
+
+    def dying(self: RunFolder, round_number: int, number: int, labels: Labels) -> None:
+        if (round_number, number) == (1, 1):
+            raise KeyboardInterrupt
+        save_chunk(self, round_number, number, labels)
+
+    monkeypatch.setattr(RunFolder, "save_chunk", dying)
+    status, broken = run(CONFIGS / "quick.yaml", tmp_path / "broken", *WITH_CRITIC)
+    assert status == INTERRUPTED
+    monkeypatch.undo()
+    monkeypatch.setattr(trainer, "fit_critic", None)  # calling it would end the run
+    assert train.main(["--resume", str(broken)]) == 0
+    assert torch.equal(final_weights(broken), final_weights(whole))
+    told = [row for row in metrics(whole) if row["stage"] == "critic"]
+    assert int(float(told[-1]["decisions"])) >= 600
+    without = [each for each in WITH_CRITIC if "decisions" not in each]
+    _, plain = run(CONFIGS / "quick.yaml", tmp_path / "plain", *without)
+    assert not torch.equal(final_weights(plain), final_weights(whole))
+
+
+def test_fit_takes_the_labels_of_the_latest_rounds(tmp_path, monkeypatch):
+    """`fit.rounds=2` of three: the first round's labels are left out of the last fit, and of that alone."""
+    asked = []
+    load_labels = RunFolder.load_labels
+
+    def noting(self: RunFolder, chunks: list[int], *part: int) -> Labels:
+        asked.append([count > 0 for count in chunks])
+        return load_labels(self, chunks, *part)
+
+    monkeypatch.setattr(RunFolder, "load_labels", noting)
+    run(CONFIGS / "quick.yaml", tmp_path, "labels.counts=[200,150,100]", "sizes=[6]", "fit.rounds=2")
+    assert asked == [[True], [True, True], [False, True, True]]
 
 
 @pytest.mark.parametrize("dies_at", [1, 2])
