@@ -101,6 +101,7 @@ class CriticConfig:
     decisions: int = 0  # it learns from in a round; 0 = there is none, and playouts go to their end
     ahead: int = 1  # it is asked at the so many-th next decision of the seat
     explore: float = 0.03  # share of actions replaced by random ones in the hands it learns from
+    trace: float = 0.8  # lambda of what it learns: 1 = points in the end, less = more of what it says of next decisions
     width: int = 256
     num_layers: int = 2
     batch_size: int = 2048
@@ -201,7 +202,9 @@ class Config:
         for name in ("explore", "self_play", "network_playouts", "mixed", "moons"):
             share = getattr(self.labels, name)
             _refuse(not 0 <= share <= 1, f"labels.{name}", share, "within 0 … 1")
-        _refuse(not 0 <= self.critic.explore <= 1, "critic.explore", self.critic.explore, "within 0 … 1")
+        for name in ("explore", "trace"):
+            share = getattr(self.critic, name)
+            _refuse(not 0 <= share <= 1, f"critic.{name}", share, "within 0 … 1")
         share, wanted = self.labels.network_playouts, "above 0 for a critic (critic.decisions): it ends such playouts"
         _refuse(self.critic.decisions > 0 and not share, "labels.network_playouts", share, wanted)
         _refuse(not self.seconds < math.inf, "seconds", self.seconds, "a finite number")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from baselines.careful.judgements import costs_of
 from baselines.careful.weights import new_weights
 from chearts_env.batch import begin_all
+from chearts_env.cards import NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.deal import next_word, seed_stream
 from chearts_env.engine import step_table
@@ -44,6 +45,8 @@ _LABEL_STREAM: Final = 2
 _SENSIBLE: Final = {"careful": CAREFUL, "low_card": LOW_CARD, "random_legal": RANDOM_LEGAL}
 #: Room for noted decisions, per table; what does not fit is not noted.
 _ROOM_PER_TABLE: Final = 24
+#: Decisions of a hand: each card is played once, three of each seat are passed, one moon is settled.
+_MOST_DECISIONS: Final = 2 * NUM_FACES + CARDS_PASSED * MAX_PLAYERS + 1
 #: Cards that `careful` holds to be worse than its choice by more than this many points are seldom worth a playout, nor
 #: are cards to give away behind the first few: what it says of them is true enough.
 _PROMISING_POINTS: Final = 1.5
@@ -176,15 +179,21 @@ def draw_players(
 
 
 def note_decisions(
-    tables: Tables, players: npt.NDArray[np.int8], seeds: Any, settings: LabelsConfig, network: Chooser | None
+    tables: Tables,
+    players: npt.NDArray[np.int8],
+    seeds: Any,
+    settings: LabelsConfig,
+    network: Chooser | None,
+    notes_all: bool = False,
 ) -> tuple[Tables, npt.NDArray[np.int64]]:
     """Play all hands to their end in place.
 
-    Return the tables noted on the way, (N,), and which of the tables each one was.
+    Return the tables noted on the way, (N,), those of each hand in the order of time, and which of the tables each one
+    was: as many as `settings` want, or with `notes_all` every decision of the network's seats that was no forced move.
     """
     noting = players == NETWORK if network is not None else np.ones_like(players, np.bool_)
-    rates = _rates(tables, noting, settings)
-    room = np.empty(_ROOM_PER_TABLE * len(tables), tables.dtype)
+    rates = np.ones((len(tables), len(PHASES))) if notes_all else _rates(tables, noting, settings)
+    room = np.empty((_MOST_DECISIONS if notes_all else _ROOM_PER_TABLE) * len(tables), tables.dtype)
     sources = np.zeros(len(room), np.int64)
     num_noted = np.zeros(1, np.int64)
     streams = np.zeros((len(tables), 4), np.uint64)

@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from chearts_env.batch import begin_all
 from chearts_env.observation import OBSERVATION_SIZE
+from chearts_env.rules import MAX_PLAYERS
 from chearts_env.table import MOON, NUM_ACTIONS, new_tables
 from training.config import CriticConfig
 from training.critic import POINTS_PER_UNIT, Critic, points_taken
@@ -23,10 +24,14 @@ from training.foresight import NUM_HIDDEN, critic_features, hidden_from_movers
 from training.labels import Chunk, draw_players, draw_seeds, note_decisions
 from training.network import Network
 from training.playouts import Chooser, seen_by_movers
+from training.returns import advantages
 
-#: What was seen at a decision and what was hidden, and the points below the table's mean that its seat ended with.
+#: A decision: of which hand of the chunk and which seat, those of a hand in the order of time; what was seen there and
+#: what was hidden; and the points below the table's mean that the seat ended with.
 OUTCOME: Final = np.dtype(
     [
+        ("hand", "<i8"),
+        ("seat", "<i8"),
         ("observation", "i1", (OBSERVATION_SIZE,)),
         ("mask", "i1", (NUM_ACTIONS,)),
         ("hidden", "i1", (NUM_HIDDEN,)),
@@ -37,10 +42,9 @@ Outcomes = npt.NDArray[np.void]
 
 #: Keeps the deals for critics apart from those for labels (`training.labels`) and those of matches.
 _OUTCOME_STREAM: Final = 6
-#: Decisions of a hand that are noted, cards played and passed: most of them, for playing costs more than learning.
-_PLAYS: Final = 18.0
-_PASSES: Final = 2.0
 _MOST_GRADIENT: Final = 0.5
+#: Rows that a critic is asked about at once.
+_ROWS: Final = 4096
 
 
 def make_outcomes(chunk: Chunk, network: Chooser, explore: float) -> Outcomes:
@@ -48,21 +52,22 @@ def make_outcomes(chunk: Chunk, network: Chooser, explore: float) -> Outcomes:
 
     `explore` is the share of actions replaced by random ones, so that the critic meets what the network would not do.
     """
-    settings = replace(chunk.settings, plays=_PLAYS, passes=_PASSES, moons=0.0, explore=explore)
+    settings = replace(chunk.settings, explore=explore)
     rng = np.random.default_rng([chunk.seed, _OUTCOME_STREAM, chunk.round_number, chunk.number])
     tables = new_tables(chunk.rules_of_tables(), single_hand=True)
     begin_all(tables, draw_seeds(rng, len(tables)))
     players = draw_players(rng, tables, settings, with_network=True)
-    noted, sources = note_decisions(tables, players, draw_seeds(rng, len(tables)), settings, network)
+    noted, sources = note_decisions(tables, players, draw_seeds(rng, len(tables)), settings, network, notes_all=True)
     kept = noted["public"]["phase"] != MOON  # a critic is not asked there: both ways are worth the same (R21)
     noted, sources = noted[kept], sources[kept]
     every = np.arange(len(noted))
     outcomes = np.zeros(len(noted), OUTCOME)
+    outcomes["hand"], outcomes["seat"] = sources, noted["public"]["mover"]
     outcomes["observation"], outcomes["mask"] = seen_by_movers(noted, every)
     outcomes["hidden"] = hidden_from_movers(noted, every, players[sources])
     changes = tables["public"]["score_changes"].astype(np.float32)
     means = changes.sum(axis=1) / tables["options"]["num_players"]
-    outcomes["points"] = means[sources] - changes[sources, noted["public"]["mover"]]
+    outcomes["points"] = means[sources] - changes[sources, outcomes["seat"]]
     return outcomes
 
 
@@ -85,37 +90,56 @@ def fit_critic(
     """Fit a critic in place on the CPU, each outcome once, until it has seen `settings.decisions` of them.
 
     Means are what is wanted, of points that two queens or a moon make far apart: the loss is the squared error, not one
-    that cares less for rare outcomes. `on_part` is told how many outcomes have been seen and which share of the last
-    ones' variance was foreseen.
+    that cares less for rare outcomes. `on_part` is told how many outcomes have been seen and which share of the
+    variance of the last ones' points was foreseen before the critic learned from them.
     """
     optimizer = torch.optim.Adam(critic.parameters(), lr=settings.learning_rate, fused=True)
-    critic.train()
+    unit = np.float32(POINTS_PER_UNIT)
     count = 0
     for outcomes in parts:
         for group in optimizer.param_groups:
             group["lr"] = settings.learning_rate * max(0.0, 1 - count / settings.decisions)
-        errors = 0.0
-        points = outcomes["points"] / np.float32(POINTS_PER_UNIT)
-        for batch in _batches(len(outcomes), settings.batch_size, rng):
-            rows = outcomes[batch]
-            observations = np.ascontiguousarray(rows["observation"])
-            features = critic_features(observations, np.ascontiguousarray(rows["mask"]), constants, kind)
-            taken = torch.from_numpy(points_taken(observations))
+        asked = _questions(outcomes, constants, kind)
+        before = np.concatenate([part.numpy() for part in _answers(critic, asked, kind)]) * unit
+        wanted = torch.from_numpy(returns_of(outcomes, before, settings.trace) / unit)
+        order = torch.from_numpy(rng.permutation(len(outcomes)))
+        for rows in order.tensor_split(max(1, round(len(outcomes) / settings.batch_size))):
             with torch.autocast("cpu", torch.bfloat16, enabled=kind == torch.bfloat16):
-                foreseen = critic(features, torch.from_numpy(np.ascontiguousarray(rows["hidden"])), taken)
-            loss = (foreseen - torch.from_numpy(points[batch])).square().mean()
+                foreseen = critic(*(part[rows] for part in asked))
+            loss = (foreseen - wanted[rows]).square().mean()
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(critic.parameters(), _MOST_GRADIENT)
             optimizer.step()
-            errors += float(loss.detach()) * len(batch)
         count += len(outcomes)
-        on_part(count, 1 - errors / len(outcomes) / max(float(points.var()), 1e-9))
+        variance = max(float(outcomes["points"].var()), 1e-9)
+        on_part(count, 1 - float(np.var(outcomes["points"] - before)) / variance)
         if count >= settings.decisions:
             break
     critic.eval()
 
 
-def _batches(count: int, size: int, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
-    order = rng.permutation(count)
-    yield from np.array_split(order, max(1, round(count / size)))
+def _questions(outcomes: Outcomes, constants: npt.NDArray[np.void] | None, kind: torch.dtype) -> tuple[Tensor, ...]:
+    """Return what a critic takes for outcomes."""
+    observations, masks, hidden = (np.ascontiguousarray(outcomes[name]) for name in ("observation", "mask", "hidden"))
+    features = critic_features(observations, masks, constants, kind)
+    return features, torch.from_numpy(hidden), torch.from_numpy(points_taken(observations))
+
+
+def _answers(critic: Critic, asked: tuple[Tensor, ...], kind: torch.dtype) -> Iterator[Tensor]:
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=kind == torch.bfloat16):
+        for start in range(0, len(asked[0]), _ROWS):
+            yield critic(*(part[start : start + _ROWS] for part in asked))
+
+
+def returns_of(outcomes: Outcomes, foreseen: npt.NDArray[np.float32], trace: float) -> npt.NDArray[np.float32]:
+    """Return what a critic is to learn of each decision, (N,) points, `foreseen` (N,) being what it says now.
+
+    With `trace` 1 that is what the seat ended with, with less of it the more what the critic says of the seat's next
+    decisions: these vary less, and are right on average once the critic is.
+    """
+    hands, seats = outcomes["hand"], outcomes["seat"]
+    paid = np.zeros((int(hands.max()) + 1, MAX_PLAYERS), np.float32)
+    paid[hands, seats] = outcomes["points"]
+    _, returns = advantages(foreseen, hands, seats, paid, trace)
+    return returns
