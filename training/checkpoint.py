@@ -1,5 +1,7 @@
 """Checkpoints: a folder with the weights (safetensors) and a JSON that says what they are.
 
+Beside them lies the critic that ended playouts for the network, if one did: search asks it (`training.foresight`).
+
 A checkpoint is written beside its place and then renamed, so that a kill at any moment leaves the earlier ones whole
 and no half of a new one under its name. Loading runs no code: safetensors holds numbers only.
 """
@@ -29,6 +31,7 @@ from training.network import Network, refuse_other_observations
 
 WEIGHTS: Final = "weights.safetensors"
 DESCRIPTION: Final = "checkpoint.json"
+CRITIC: Final = "critic.safetensors"
 FOLDER: Final = "checkpoints"
 #: What the JSON's "what" says of a network that has learned by self-play: its outputs are no points any more.
 SELF_PLAY: Final = "self-play"
@@ -49,8 +52,13 @@ def versions() -> dict[str, str]:
     return {"chearts_env": chearts_env.__version__, "python": platform.python_version(), **packages}
 
 
-def save_checkpoint(folder: Path, network: Network, config: Config, step: int, **more: Any) -> Path:
-    """Write `folder/<step>`, `step` being the batches fitted so far, and return it; `more` goes into the JSON."""
+def save_checkpoint(
+    folder: Path, network: Network, config: Config, step: int, critic: Path | None = None, **more: Any
+) -> Path:
+    """Write `folder/<step>`, `step` being the batches fitted so far, and return it.
+
+    `critic` is the file of a critic's weights; `more` goes into the JSON.
+    """
     place = folder / f"{step:08d}"
     beside = place_beside(place)
     shutil.rmtree(beside, ignore_errors=True)
@@ -68,7 +76,9 @@ def save_checkpoint(folder: Path, network: Network, config: Config, step: int, *
         "config": config.to_dict(),
     }
     (beside / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", "utf-8")
-    for path in (beside / WEIGHTS, beside / DESCRIPTION, beside):
+    if critic is not None:
+        shutil.copyfile(critic, beside / CRITIC)
+    for path in (*beside.iterdir(), beside):
         _flush(path)
     if place.exists():
         # Only a resumed run comes by a step twice; the earlier checkpoints stand while this one is replaced.
@@ -107,13 +117,13 @@ def load_checkpoint(path: Path) -> Checkpoint:
     Raises ValueError if there is none, if it is damaged, or if it was made for observations of another version.
     """
     place = checkpoint_place(path)
-    with _damage_refused(place):
+    with damage_refused(place):
         description = json.loads((place / DESCRIPTION).read_text("utf-8"))
         form, observation_version = description["format"], description["observation_version"]
     if form != _FORMAT:
         raise ValueError(f"{place} has format {form}; this version reads {_FORMAT}")
     refuse_other_observations(observation_version)
-    with _damage_refused(place):
+    with damage_refused(place):
         network = Network(**description["config"]["network"])
         network.load_state_dict(load_file(place / WEIGHTS))
         if network.constants is not None:
@@ -122,7 +132,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
 
 @contextmanager
-def _damage_refused(place: Path) -> Iterator[None]:
+def damage_refused(place: Path) -> Iterator[None]:
+    """Raise ValueError naming the place for whatever reading a damaged file raises."""
     try:
         yield
     except (ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:

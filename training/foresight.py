@@ -9,16 +9,19 @@ that each value is worth a dozen playouts, for a sixth of the work.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors.torch import load_file
 
 from chearts_env.cards import NUM_FACES
 from chearts_env.compiled import kernel
 from chearts_env.rules import CARDS_PASSED, MAX_PLAYERS
 from chearts_env.table import MOON, PASS, Tables
+from training.checkpoint import CRITIC, checkpoint_place, damage_refused, load_checkpoint
 from training.critic import POINTS_PER_UNIT, Critic, points_taken
 from training.features import card_judgements, dense_features
 from training.players import CAREFUL, LOW_CARD, RANDOM_LEGAL, new_tools
@@ -90,6 +93,22 @@ class Foresight:
                 taken = torch.from_numpy(points_taken(observations[rows]))
                 points[rows] = self.critic(features, torch.from_numpy(hidden[rows]), taken).numpy()
         return points * np.float32(POINTS_PER_UNIT)
+
+
+def load_foresight(path: Path, kind: torch.dtype, ahead: int) -> Foresight | None:
+    """Load the critic of a checkpoint, or of a run's newest, to be asked `ahead` decisions later; None if it has none.
+
+    Raises ValueError if it is damaged.
+    """
+    place = checkpoint_place(path)
+    if not (place / CRITIC).is_file():
+        return None
+    loaded = load_checkpoint(place)
+    with damage_refused(place):
+        settings = loaded.description["config"]["critic"]
+        critic = Critic(loaded.network.num_features, settings["width"], settings["num_layers"], NUM_HIDDEN)
+        critic.load_state_dict(load_file(place / CRITIC))
+    return Foresight(critic.eval(), loaded.network.constants, kind, ahead)
 
 
 def critic_features(

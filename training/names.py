@@ -11,6 +11,7 @@ import baselines
 from baselines.names import is_search, policy_of, worlds_of
 from chearts_env.arena import Policy
 from training.checkpoint import checkpoint_place
+from training.foresight import load_foresight
 from training.network_search import NetworkSearch
 from training.policy import NetworkPolicy, ValuePolicy
 
@@ -18,6 +19,8 @@ from training.policy import NetworkPolicy, ValuePolicy
 PRETRAINED: Final = "pretrained"
 _PRETRAINED_PLACE: Final = Path(baselines.__file__).parent / PRETRAINED
 _PLUS: Final = "+"
+#: Search asks the critic of a checkpoint at the so many-th next decision of its seat.
+_AHEAD: Final = 1
 
 
 def policy_named(name: str) -> Policy:
@@ -35,7 +38,9 @@ def policy_named(name: str) -> Policy:
                 f"{name}: {network} comes from self-play, so that it puts out preferences; search needs points, of a "
                 "network fitted to labels"
             )
-        return NetworkSearch(policy, worlds_of(name))
+        place = _place_of(network)
+        assert place is not None
+        return NetworkSearch(policy, worlds_of(name), load_foresight(place, torch.float32, _AHEAD))
     if _place_of(name) is not None:
         return _network_policy(name)
     try:

@@ -1,4 +1,7 @@
-"""Search with a network: it says which actions are worth a look, how good they seem, and plays the hands out.
+"""Search with a network: it says which actions are worth a look, how good they seem, and plays on.
+
+With a critic (`training.foresight`) a world is played on to the seat's next decision, where the critic, which sees all
+hands of that world, says what is to be had; without one it is played out.
 
 The worlds are those of `baselines.search`, weighed by whether the network would have laid the cards that lie on the
 trick (`training.plausible_worlds`). In each every other seat is played by the network or by `careful`, as chance
@@ -21,6 +24,7 @@ from chearts_env.deal import seed_stream
 from chearts_env.observation import field_values
 from chearts_env.rules import MAX_PLAYERS
 from chearts_env.table import MOON, PASS, Tables
+from training.foresight import Foresight
 from training.plausible_worlds import plausibilities
 from training.players import CAREFUL, NETWORK
 from training.playouts import finish_hands, step_some
@@ -30,6 +34,8 @@ from training.policy import ValuePolicy, num_allowed
 WORTH_A_LOOK: Final = 2.0
 #: The standard deviation of the network's errors among the others, points.
 SPREAD: Final = 0.5
+#: The variance of a foreseen gain from world to world, points squared.
+FORESEEN_VARIANCE: Final = 6.0
 #: Share of the other seats that `careful` plays in the worlds.
 _CAREFUL_SHARE: Final = 0.5
 #: Tables that are played out at once.
@@ -39,9 +45,10 @@ _TABLES: Final = 16_384
 class NetworkSearch:
     """Takes the action that does best on average over worlds in which the network goes on playing."""
 
-    def __init__(self, policy: ValuePolicy, num_worlds: int) -> None:
-        """Draw `num_worlds` worlds a decision."""
+    def __init__(self, policy: ValuePolicy, num_worlds: int, foresight: Foresight | None = None) -> None:
+        """Draw `num_worlds` worlds a decision, and play them out, or as far as a foresight needs."""
         self._policy = policy
+        self._foresight = foresight
         self._num_worlds = num_worlds
         self._weights = new_weights()
         self._judge = partial(plausibilities, policy=policy)
@@ -101,11 +108,17 @@ class NetworkSearch:
             outcomes = relative[start:end].reshape(len(legal), self._num_worlds)
             first = int(points[row, legal].argmax())
             gains, prior = outcomes - outcomes[first], points[row, legal] - points[row, legal[first]]
-            _, _, usual = PRIOR_OF_PASS if field_values(observations[row], "phase")[PASS] else PRIOR_OF_PLAY
-            values = drawn_together(gains, prior, SPREAD, usual)
+            values = drawn_together(gains, prior, SPREAD, self._usual_variance(observations[row]))
             best[row] = legal[values.argmax()]
             start = end
         return best
+
+    def _usual_variance(self, observation: npt.NDArray[np.int8]) -> float:
+        """Return the variance of a gain from world to world, points squared."""
+        if self._foresight is not None:
+            return FORESEEN_VARIANCE
+        _, _, usual = PRIOR_OF_PASS if field_values(observation, "phase")[PASS] else PRIOR_OF_PLAY
+        return usual
 
     def _played_out(
         self,
@@ -120,7 +133,12 @@ class NetworkSearch:
         for stream, seed in zip(streams, seeds, strict=True):
             seed_stream(stream, seed)
         step_some(room, np.arange(len(room)), actions)
-        finish_hands(room, players, streams, self._policy.choose)
+        foreseen = np.full(len(room), np.nan)
+        if self._foresight is None:
+            finish_hands(room, players, streams, self._policy.choose)
+        else:
+            movers = np.zeros(len(room), np.intp)
+            foreseen = self._foresight.play_ahead(room, movers, players, streams, self._policy.choose)
         changes = room["public"]["score_changes"].astype(np.float64)
         relative: npt.NDArray[np.float64] = changes.sum(axis=1) / room["options"]["num_players"] - changes[:, 0]
-        return relative
+        return np.where(np.isnan(foreseen), relative, foreseen)

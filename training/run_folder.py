@@ -108,9 +108,7 @@ class RunFolder:
 
     def critic_file(self, round_number: int) -> Path:
         """Return where the critic of a round is kept."""
-        place = self.path / "critics"
-        place.mkdir(exist_ok=True)
-        return place / f"{round_number}.safetensors"
+        return self.path / "critics" / f"{round_number}.safetensors"
 
     def save_chunk(self, round_number: int, number: int, labels: Labels) -> None:
         """Keep a chunk of labels."""

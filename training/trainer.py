@@ -252,6 +252,7 @@ class Trainer:
                 fit_critic(
                     critic, network.constants, workers.in_order(works), settings, self._fitter.kind, rng, on_part
                 )
+            path.parent.mkdir(exist_ok=True)
             with written_beside(path) as beside:
                 save_file(dict(critic.state_dict()), beside)
         foresight = Foresight(critic, network.constants, KINDS[self._kind], settings.ahead)
@@ -284,7 +285,9 @@ class Trainer:
 
             seconds = max(self._end_of_round(number) - self._seconds(), 1.0)
             self._write_fit(number, fitter.fit(network, labels, epochs, rng, seconds, on_batch, self._ranks))
-        self._state.checkpoints.append(self._save(network, "fitted").name)
+        critic = self._folder.critic_file(number)
+        place = self._save(network, "fitted", critic if critic.is_file() else None)
+        self._state.checkpoints.append(place.name)
         self._fitting = None
         self._note_time()
 
@@ -297,9 +300,9 @@ class Trainer:
     def _fresh_network(self, number: int) -> Network:
         return new_network(self._config.network, self._config.seed, number)
 
-    def _save(self, network: Network, what: str) -> Path:
+    def _save(self, network: Network, what: str, critic: Path | None = None) -> Path:
         place = save_checkpoint(
-            self._folder.checkpoints, network, self._config, self._state.step,
+            self._folder.checkpoints, network, self._config, self._state.step, critic,
             what=what, rounds=len(self._state.checkpoints), seconds=round(self._seconds(), 1),
         )  # fmt: skip
         drop_later_checkpoints(place)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from baselines.careful import Careful
+from baselines.careful.weights import new_weights
 from chearts_env import Game, Rules, VectorTables
 from chearts_env.arena import play_match
+from chearts_env.observation import field_values
 from chearts_env.policy import ValuingPolicy
 from training.checkpoint import SELF_PLAY, save_checkpoint
-from training.config import Config, NetworkConfig
+from training.config import Config, CriticConfig, NetworkConfig
 from training.fit import new_network
+from training.foresight import Foresight, load_foresight
 from training.names import policy_named, settled_name
 from training.network_search import NetworkSearch
+from training.outcomes import new_critic
 from training.policy import ValuePolicy
 
 RULES = [preset(size) for preset in (Rules.card_page, Rules.classic) for size in (6, 11)]
@@ -28,21 +34,30 @@ def careful_network() -> ValuePolicy:
     return ValuePolicy(network)
 
 
-def test_search_takes_allowed_actions_by_its_seed_alone():
+def counting_critic(ahead: int = 1) -> Foresight:
+    """A critic that counts what is taken so far and knows nothing more."""
+    critic = new_critic(new_network(NetworkConfig(8, 1, careful=True), 0, 0), CriticConfig(width=8), 0, 1)
+    return Foresight(critic, new_weights(), torch.float32, ahead)
+
+
+@pytest.mark.parametrize("foresight", [None, counting_critic()], ids=["played out", "with a critic"])
+def test_search_takes_allowed_actions_by_its_seed_alone(foresight):
     """The same rows and seed, the same answer, whatever else was asked before."""
-    tables, search = VectorTables(RULES, 8, seed=2), NetworkSearch(careful_network(), 3)
+    tables, search = VectorTables(RULES, 8, seed=2), NetworkSearch(careful_network(), 3, foresight)
     for step in range(60):
         seen, masks = tables.observations, tables.action_masks
         actions = search.act(seen, masks, np.random.default_rng(step))
         if step % 10 == 0:
-            again = NetworkSearch(careful_network(), 3).act(seen.copy(), masks.copy(), np.random.default_rng(step))
+            other = NetworkSearch(careful_network(), 3, foresight)
+            again = other.act(seen.copy(), masks.copy(), np.random.default_rng(step))
             np.testing.assert_array_equal(actions, again)
         tables.step(actions)  # refuses what is not allowed
 
 
-def test_search_knows_no_more_than_its_observation():
-    """Other hidden cards, the same view: the same choice."""
-    search = NetworkSearch(careful_network(), 4)
+@pytest.mark.parametrize("foresight", [None, counting_critic(2)], ids=["played out", "with a critic"])
+def test_search_knows_no_more_than_its_observation(foresight):
+    """Other hidden cards, the same view: the same choice; a critic sees the hands of worlds, not those at the table."""
+    search = NetworkSearch(careful_network(), 4, foresight)
     rng = np.random.default_rng(0)
     game = Game(Rules(8), seed=4, episode="hand")
     for step in range(70):
@@ -53,6 +68,54 @@ def test_search_knows_no_more_than_its_observation():
         other = game.redeal(mover, rng)
         assert search.act(other.observation(mover)[None], mask, np.random.default_rng(step)) == chosen
         game.step(int(Careful().act(seen, mask, rng)[0]))
+
+
+def holding_on_to(face: int) -> Foresight:
+    """A critic that gives nine points to whoever still has a card."""
+
+    class HoldingOn(Foresight):
+        def points(self, observations, masks, hidden):
+            return 9 * (field_values(observations, "hand")[:, face] > 0).astype(np.float32)
+
+    return HoldingOn(counting_critic().critic, new_weights(), torch.float32, 1)
+
+
+def test_search_does_what_the_critic_likes(monkeypatch):
+    """Of cards to give away that the network holds alike, one that the critic would keep stays, any other goes."""
+    game = Game(Rules(8), seed=4, episode="hand")
+    assert game.mover is not None
+    seen, mask = game.observation(game.mover)[None], game.action_mask()[None]
+    alike = careful_network()
+    monkeypatch.setattr(alike, "points", lambda observations, masks: np.where(masks, 0.0, -np.inf))
+    kept = [face for face in game.legal_actions() if field_values(seen, "hand")[0, face] == 1]
+    assert len(kept) > 3
+    for face in kept:
+        chosen = NetworkSearch(alike, 8, holding_on_to(face)).act(seen, mask, np.random.default_rng(1))[0]
+        assert chosen != face
+    only = np.zeros_like(mask)
+    only[0, kept[:2]] = 1
+    for face, other in (kept[:2], kept[1::-1]):
+        assert NetworkSearch(alike, 8, holding_on_to(face)).act(seen, only, np.random.default_rng(1))[0] == other
+
+
+def test_critic_of_a_checkpoint_is_asked_by_search_and_one_that_is_damaged_refused(tmp_path):
+    """Saved beside the weights; none there, none asked; half a file is named."""
+    shape, settings = NetworkConfig(8, 1), CriticConfig(width=8)
+    network = new_network(shape, 0, 0)
+    critic = new_critic(network, settings, 0, 1)
+    for weight in critic.parameters():
+        weight.data.normal_()
+    save_file(dict(critic.state_dict()), tmp_path / "critic")
+    config = Config(network=shape, critic=settings)
+    place = save_checkpoint(tmp_path, network, config, 1, tmp_path / "critic")
+    loaded = load_foresight(place, torch.float32, 1)
+    assert loaded is not None
+    for one, other in zip(loaded.critic.parameters(), critic.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert load_foresight(save_checkpoint(tmp_path, network, config, 2), torch.float32, 1) is None
+    (place / "critic.safetensors").write_bytes((place / "critic.safetensors").read_bytes()[:100])
+    with pytest.raises(ValueError, match="00000001 is damaged"):
+        policy_named(f"{place}+search:2")
 
 
 @pytest.mark.slow
