@@ -5,6 +5,8 @@ A chunk follows from the run's seed, the round, its number and the network of th
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -85,9 +87,10 @@ def fit_critic(
     settings: CriticConfig,
     kind: torch.dtype,
     rng: np.random.Generator,
+    seconds: float = math.inf,
     on_part: Callable[[int, float], object] = lambda count, foreseen: None,
 ) -> None:
-    """Fit a critic in place on the CPU, each outcome once, until it has seen `settings.decisions` of them.
+    """Fit a critic in place on the CPU, each outcome once: `settings.decisions` of them, or for `seconds`.
 
     Means are what is wanted, of points that two queens or a moon make far apart: the loss is the squared error, not one
     that cares less for rare outcomes. `on_part` is told how many outcomes have been seen and which share of the
@@ -95,10 +98,15 @@ def fit_critic(
     """
     optimizer = torch.optim.Adam(critic.parameters(), lr=settings.learning_rate, fused=True)
     unit = np.float32(POINTS_PER_UNIT)
-    count = 0
+    count, began = 0, time.perf_counter()
     for outcomes in parts:
+        share, by_time = count / settings.decisions, (time.perf_counter() - began) / seconds
+        if by_time > share + len(outcomes) / settings.decisions:
+            share = by_time  # only one that is really late: a moment's delay must not change the learning rate
+        if share >= 1:
+            break
         for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * max(0.0, 1 - count / settings.decisions)
+            group["lr"] = settings.learning_rate * (1 - share)
         asked = _questions(outcomes, constants, kind)
         before = np.concatenate([part.numpy() for part in _answers(critic, asked, kind)]) * unit
         wanted = torch.from_numpy(returns_of(outcomes, before, settings.trace) / unit)
@@ -114,7 +122,7 @@ def fit_critic(
         count += len(outcomes)
         variance = max(float(outcomes["points"].var()), 1e-9)
         on_part(count, 1 - float(np.var(outcomes["points"] - before)) / variance)
-        if count >= settings.decisions:
+        if count >= settings.decisions:  # and no more are made
             break
     critic.eval()
 

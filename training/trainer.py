@@ -4,37 +4,32 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from safetensors.torch import load_file, save_file
 from tqdm import tqdm
 
-from chearts_env.whole_files import written_beside
 from training.checkpoint import SELF_PLAY, drop_later_checkpoints, latest_checkpoint, load_checkpoint, save_checkpoint
+from training.critic_stage import fitted_critic, shared_foresight
 from training.fit import Fitter, Progress, new_network
 from training.followers import FitTask, LearnTask
-from training.foresight import Foresight
 from training.labels import Chunk, Labels, make_labels, rules_to_deal
 from training.matches import MatchWork, Row, table_of
 from training.network import Network
-from training.outcomes import fit_critic, new_critic
 from training.policy import faster_inference
 from training.precision import CPU, KINDS, name_of
 from training.ranks import ALONE, Ranks
-from training.run_folder import Metrics, RunFolder
+from training.run_folder import RunFolder
+from training.run_log import RunLog
 from training.self_play import SelfPlay
-from training.workers import LabelWork, OutcomeWork, SharedForesight, SharedPlayer, Workers, WorkerSet
+from training.workers import LabelWork, SharedForesight, SharedPlayer, Workers, WorkerSet
 
 _FIT_STREAM: Final = 3
-_CRITIC_STREAM: Final = 7
 #: So often self-play is saved on its way, and, at one save in so many, plays early matches.
 _SAVES_IN_ALL: Final = 40
 _EARLY_IN_ALL: Final = 8
@@ -54,10 +49,9 @@ class Trainer:
         self._make_workers = make_workers
         self._config = folder.config
         self._state = folder.state
-        self._began = time.perf_counter() - self._state.seconds
+        self._log = RunLog(folder)
         self._fitting: Network | None = None
         self._share_fitted = 0.0
-        self._result = "none yet"
         if not folder.has_begun:
             # So that there is something to play with from the first moment on.
             self._save(self._fresh_network(0), "untrained")
@@ -70,8 +64,7 @@ class Trainer:
             return
         print("preparing: compiling what is not compiled yet, trying which floating type is faster", flush=True)
         self._prepare()
-        self._began = time.perf_counter() - state.seconds
-        self._metrics = Metrics(self._folder.path, state.seconds)
+        self._log.begin()
         try:
             with self._make_workers(config.workers) as workers:
                 if state.early_rounds < self._last_round:
@@ -80,7 +73,7 @@ class Trainer:
                     self._play_itself(workers)
                 self._report(workers)
         finally:
-            self._metrics.close()
+            self._log.close()
         if not config.keep_labels:
             self._folder.drop_labels()
         state.is_finished = True
@@ -96,7 +89,7 @@ class Trainer:
             if number >= self._state.early_rounds:
                 self._play_early(number + 1, workers)
                 self._state.early_rounds = number + 1
-                self._note_time()
+                self._log.note_time()
 
     def save_what_there_is(self) -> Path:
         """Save a network whose fit was interrupted, if it is the best there is; return the newest checkpoint."""
@@ -127,13 +120,6 @@ class Trainer:
 
     # Time
 
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._began
-
-    def _note_time(self) -> None:
-        self._state.seconds = self._seconds()
-        self._folder.save_state()
-
     def _end_of_round(self, number: int) -> float:
         """Return when a round should be over, in seconds of training: rounds get time as they get labels."""
         counts = self._config.labels.counts
@@ -152,23 +138,8 @@ class Trainer:
     def _last_round(self) -> int:
         return len(self._config.labels.counts)
 
-    def _bar(self, description: str, total: int, unit: str) -> Any:
-        # A log file gets a line every ten seconds, a person at a terminal ten a second.
-        every = 0.1 if sys.stdout.isatty() else 10.0
-        bar = tqdm(
-            desc=description, total=total, unit=" " + unit, unit_scale=True, dynamic_ncols=True, file=sys.stdout,
-            mininterval=every, maxinterval=10 * every,
-        )  # fmt: skip
-        self._tell(bar)
-        return bar
-
     def _title(self, number: int, stage: str) -> str:
         return f"round {number + 1}/{self._last_round} {stage}"
-
-    def _tell(self, bar: Any, more: str = "") -> None:
-        left = int(max(0.0, self._config.seconds_in_all - self._seconds()))
-        told = f"saved a hand: {self._result}, at most {left // 60}:{left % 60:02d} of training left{more}"
-        bar.set_postfix_str(told, refresh=False)
 
     # The stages of a round
 
@@ -176,26 +147,26 @@ class Trainer:
         """Have the folder hold a round's labels, what is missing made anew; return how many they are."""
         state, wanted = self._state, self._config.labels.counts[number]
         closed_at = state.chunks[number] if number < len(state.chunks) else None
-        began, count, num_chunks = self._seconds(), 0, 0
-        with self._bar(self._title(number, "labels"), wanted, "labels") as bar:
+        began, count, num_chunks = self._log.seconds, 0, 0
+        with self._log.bar(self._title(number, "labels"), wanted, "labels") as bar:
             for num_labels in self._chunks(number, workers):
                 num_chunks += 1
                 count += num_labels
-                self._tell(bar)
+                self._log.tell(bar)
                 bar.update(num_labels)
                 if closed_at is not None:
                     if num_chunks == closed_at:
                         break
                     continue
-                self._note_time()
+                self._log.note_time()
                 fitting = (num_before + count) * self._epochs(number) / self._fitter.labels_per_second
-                if count >= wanted or self._seconds() + fitting > self._end_of_round(number):
+                if count >= wanted or self._log.seconds + fitting > self._end_of_round(number):
                     break
         if closed_at is None:
             state.chunks.append(num_chunks)
-            rate = count / max(self._seconds() - began, 1e-9)
-            self._metrics.write(self._seconds(), number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
-            self._note_time()
+            rate = count / max(self._log.seconds - began, 1e-9)
+            self._log.write(number + 1, "labels", labels=count, labels_per_second=round(rate, 1))
+            self._log.note_time()
         return count
 
     def _player(self, checkpoint: Path, workers: WorkerSet) -> SharedPlayer:
@@ -227,36 +198,20 @@ class Trainer:
             yield len(labels)
 
     def _foresight(self, number: int, player: SharedPlayer, workers: WorkerSet) -> SharedForesight:
-        """Fit a critic to hands of the round before's network, or take the one that the folder holds; share it."""
-        config, settings, path = self._config, self._config.critic, self._folder.critic_file(number)
-        network: Network = player.network.get()
-        critic = new_critic(network, settings, config.seed, number)
-        if path.is_file():
-            critic.load_state_dict(load_file(path))
-        else:
-            rules = rules_to_deal(config.rules(), config.labels)
-            works = (
-                OutcomeWork(Chunk(config.seed, number, place, rules, config.labels), player, settings.explore)
-                for place in itertools.count()
-            )
-            rng = np.random.default_rng([config.seed, _CRITIC_STREAM, number])
-            with self._bar(self._title(number, "critic"), settings.decisions, "decisions") as bar:
+        """Fit a round's critic, or take the one that the folder holds; hand it to the workers."""
+        settings = self._config.critic
+        with self._log.bar(self._title(number, "critic"), settings.decisions, "decisions") as bar:
 
-                def on_part(seen: int, foreseen: float) -> None:
-                    self._tell(bar)
-                    bar.update(seen - bar.n)
-                    self._metrics.write(
-                        self._seconds(), number + 1, "critic", decisions=seen, foreseen=round(foreseen, 4)
-                    )
+            def on_part(seen: int, foreseen: float) -> None:
+                self._log.tell(bar)
+                bar.update(seen - bar.n)
+                self._log.write(number + 1, "critic", decisions=seen, foreseen=round(foreseen, 4))
 
-                fit_critic(
-                    critic, network.constants, workers.in_order(works), settings, self._fitter.kind, rng, on_part
-                )
-            path.parent.mkdir(exist_ok=True)
-            with written_beside(path) as beside:
-                save_file(dict(critic.state_dict()), beside)
-        foresight = Foresight(critic, network.constants, KINDS[self._kind], settings.ahead)
-        return SharedForesight(workers.share(foresight))
+            # Half of the round's time at most: what is left is for labels and their fit.
+            seconds = max(self._end_of_round(number) - self._log.seconds, 1.0) / 2
+            kind = self._fitter.kind
+            critic = fitted_critic(self._folder, number, player, workers, kind, seconds, on_part)
+        return shared_foresight(critic, player, workers, KINDS[self._kind], settings.ahead)
 
     def _fit(self, number: int) -> None:
         """Fit a fresh network to the labels so far, or to those of the latest rounds, and save it."""
@@ -270,30 +225,30 @@ class Trainer:
         labels = self._folder.load_labels(chunks, self._ranks.rank, self._ranks.size)
         self._fitting = network = network.to(fitter.device)
         step_before = self._state.step
-        last_written = self._seconds()
-        with self._bar(self._title(number, "fit"), epochs * self._folder.count_labels(chunks), "decisions") as bar:
+        last_written = self._log.seconds
+        with self._log.bar(self._title(number, "fit"), epochs * self._folder.count_labels(chunks), "decisions") as bar:
 
             def on_batch(progress: Progress) -> None:
                 nonlocal last_written
                 self._state.step = step_before + progress.batches
                 self._share_fitted = progress.share
-                self._tell(bar)
+                self._log.tell(bar)
                 bar.update(progress.labels - bar.n)
-                if self._seconds() - last_written > _METRICS_EVERY:
-                    last_written = self._seconds()
+                if self._log.seconds - last_written > _METRICS_EVERY:
+                    last_written = self._log.seconds
                     self._write_fit(number, progress)
 
-            seconds = max(self._end_of_round(number) - self._seconds(), 1.0)
+            seconds = max(self._end_of_round(number) - self._log.seconds, 1.0)
             self._write_fit(number, fitter.fit(network, labels, epochs, rng, seconds, on_batch, self._ranks))
         critic = self._folder.critic_file(number)
         place = self._save(network, "fitted", critic if critic.is_file() else None)
         self._state.checkpoints.append(place.name)
         self._fitting = None
-        self._note_time()
+        self._log.note_time()
 
     def _write_fit(self, number: int, progress: Progress) -> None:
-        self._metrics.write(
-            self._seconds(), number + 1, "fit", labels=progress.labels, batches=self._state.step,
+        self._log.write(
+            number + 1, "fit", labels=progress.labels, batches=self._state.step,
             loss=round(progress.loss, 5), learning_rate=progress.learning_rate,
         )  # fmt: skip
 
@@ -303,7 +258,7 @@ class Trainer:
     def _save(self, network: Network, what: str, critic: Path | None = None) -> Path:
         place = save_checkpoint(
             self._folder.checkpoints, network, self._config, self._state.step, critic,
-            what=what, rounds=len(self._state.checkpoints), seconds=round(self._seconds(), 1),
+            what=what, rounds=len(self._state.checkpoints), seconds=round(self._log.seconds, 1),
         )  # fmt: skip
         drop_later_checkpoints(place)
         return place
@@ -324,14 +279,14 @@ class Trainer:
             stage.load(folder.self_play)
         networks, device = stage.learner.networks(), config.device
         ranks.of_first(LearnTask(*networks, config.ppo, device, fitter.kind, fitter.threads, stage.learner.state()))
-        with self._bar("self-play", 100, "%") as bar:
+        with self._log.bar("self-play", 100, "%") as bar:
             bar.update(round(100 * stage.share, 2))
             while stage.share < 1:
                 before = stage.share
                 told = stage.iterate()
                 state.step = first_step + stage.iteration
-                self._metrics.write(self._seconds(), self._last_round, "self-play", **told)
-                self._tell(bar, f", {told['decisions_per_second']:,.0f} decisions/s")
+                self._log.write(self._last_round, "self-play", **told)
+                self._log.tell(bar, f", {told['decisions_per_second']:,.0f} decisions/s")
                 bar.update(round(100 * min(stage.share, 1.0), 2) - bar.n)
                 if int(_SAVES_IN_ALL * stage.share) > int(_SAVES_IN_ALL * before):
                     self._save(stage.policy, SELF_PLAY)
@@ -339,7 +294,7 @@ class Trainer:
                         self._play_early(self._last_round, workers)
                     # Last: a run that is killed before goes on from the save before, early matches included.
                     stage.save(folder.self_play)
-                    self._note_time()
+                    self._log.note_time()
         ranks.of_first(0)
 
     # Matches
@@ -349,9 +304,9 @@ class Trainer:
         settings = self._config.evaluation
         rows = list(self._matches([settings.early_opponent], settings.early_deals, settings.early_seed, workers))
         for row in rows:
-            self._write_row(round_number, "early", row)
+            self._log.write_match(round_number, "early", row)
         advantage = np.mean([row["advantage"] for row in rows])
-        self._result = f"{advantage:+.2f} among {settings.early_opponent}"
+        self._log.result = f"{advantage:+.2f} among {settings.early_opponent}"
 
     def _matches(self, opponents: list[str], deals: int, seed: int, workers: WorkerSet) -> Iterator[Row]:
         config = self._config
@@ -372,17 +327,10 @@ class Trainer:
         with tqdm(desc="matches", total=total, unit=" match", dynamic_ncols=True, file=sys.stdout) as bar:
             for row in self._matches(settings.opponents, settings.deals, settings.seed, workers):
                 rows.append(row)
-                self._write_row(self._last_round, "report", row)
+                self._log.write_match(self._last_round, "report", row)
                 bar.set_postfix_str(f"saved {row['advantage']:+.2f} among {row['field']} at {row['seats']} seats")
                 bar.update()
         text = f"one {config.name} among a field, points per hand; saved = the field's own minus the policy's\n\n"
         self._folder.write_table(text + table_of(rows), rows)
         print(text + table_of(rows))
         print(f"\nrun folder: {self._folder.path}")
-
-    def _write_row(self, number: int, stage: str, row: Row) -> None:
-        low, high = row["interval95"]
-        self._metrics.write(
-            self._seconds(), number, stage, seats=row["seats"], rules=f"{row['field']}-{row['rules']}",
-            advantage=round(row["advantage"], 4), low=round(low, 4), high=round(high, 4),
-        )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -239,6 +241,19 @@ def test_critic_foresees_what_seats_will_have_and_more_with_all_hands():
     with_all = foreseen_by(hides=False)
     assert with_all > 0.3
     assert with_all > foreseen_by(hides=True) + 0.1
+
+
+def test_critic_whose_time_is_over_learns_no_more():
+    """Endless outcomes, a tenth of a second: it stops after some, with weights that are numbers."""
+    critic = new_critic(Network(16, 1), CriticConfig(decisions=10**9, width=8), 1, 1)
+    seen: list[int] = []
+    rows = make_outcomes(chunk(0, 24), low_cards, 0.05)
+    fit_critic(
+        critic, None, itertools.repeat(rows), CriticConfig(decisions=10**9), torch.float32, np.random.default_rng(1),
+        0.1, lambda count, foreseen: seen.append(count),
+    )  # fmt: skip
+    assert 0 < len(seen) < 1000
+    assert all(torch.isfinite(weight).all() for weight in critic.parameters())
 
 
 def test_critic_begins_from_its_seed_and_leaves_torch_alone():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from training import train, trainer
+from training import critic_stage, train, trainer
 from training.checkpoint import latest_checkpoint, load_checkpoint
 from training.command import INTERRUPTED
 from training.labels import Labels
@@ -126,7 +126,7 @@ def test_critic_of_an_interrupted_run_is_kept_and_the_run_ends_the_same(tmp_path
     status, broken = run(CONFIGS / "quick.yaml", tmp_path / "broken", *WITH_CRITIC)
     assert status == INTERRUPTED
     monkeypatch.undo()
-    monkeypatch.setattr(trainer, "fit_critic", None)  # calling it would end the run
+    monkeypatch.setattr(critic_stage, "fit_critic", None)  # calling it would end the run
     assert train.main(["--resume", str(broken)]) == 0
     assert torch.equal(final_weights(broken), final_weights(whole))
     told = [row for row in metrics(whole) if row["stage"] == "critic"]
