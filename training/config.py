@@ -31,6 +31,7 @@ _LEAST: Final = {
     "fit.weight_decay": 0,
     "fit.rounds": 0,
     "critic.decisions": 0,
+    "critic.tables": 1,
     "critic.ahead": 1,
     "critic.width": 1,
     "critic.num_layers": 1,
@@ -98,7 +99,10 @@ class CriticConfig:
     It learns from hands that the network of the round before has played, at tables like those of the labels.
     """
 
-    decisions: int = 0  # it learns from in a round; 0 = there is none, and playouts go to their end
+    decisions: int = (
+        0  # it learns from in a round, full chunks of them; 0 = there is none, and playouts go to their end
+    )
+    tables: int = 768  # hands dealt for one chunk of them; one takes a tenth of a megabyte
     ahead: int = 1  # it is asked at the so many-th next decision of the seat
     explore: float = 0.03  # share of actions replaced by random ones in the hands it learns from
     trace: float = 0.8  # lambda of what it learns: 1 = points in the end, less = more of what it says of next decisions
@@ -169,7 +173,7 @@ class Config:
     seed: int = 1
     sizes: list[int] = field(default_factory=lambda: list(range(MIN_PLAYERS, MAX_PLAYERS + 1)))
     presets: list[str] = field(default_factory=lambda: ["card_page", "classic"])
-    seconds: float = 300.0  # of rounds of labels and fits; labels and epochs are cut to keep to it
+    seconds: float = 300.0  # of rounds of labels and fits; labels, critics and epochs are cut to keep to it
     workers: int = 2  # processes that make labels, play matches and pieces of self-play; 0 = this one
     device: str = "auto"  # "cpu", "cuda" or "auto"
     threads: int = 0  # that fit and learn; 0 = as many as a one-second trial shows to be fastest
@@ -207,6 +211,8 @@ class Config:
             _refuse(not 0 <= share <= 1, f"critic.{name}", share, "within 0 … 1")
         share, wanted = self.labels.network_playouts, "above 0 for a critic (critic.decisions): it ends such playouts"
         _refuse(self.critic.decisions > 0 and not share, "labels.network_playouts", share, wanted)
+        wanted = "of two rounds at least for a critic (critic.decisions): the first has no network yet"
+        _refuse(self.critic.decisions > 0 and len(counts) < 2, "labels.counts", counts, wanted)
         _refuse(not self.seconds < math.inf, "seconds", self.seconds, "a finite number")
         _refuse(self.seed < 0, "seed", self.seed, "0 or more")
         _refuse(

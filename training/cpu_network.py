@@ -67,7 +67,7 @@ class CpuNetwork:
         """Return what the network does, (N, 54) float32, for observations (N, O) and masks (N, 54), int8."""
         observations, masks = np.ascontiguousarray(observations), np.ascontiguousarray(masks)
         count = len(observations)
-        hidden = np.zeros((_filled_up(count), len(self._bias)), np.float32)
+        hidden = np.zeros((filled_up(count), len(self._bias)), np.float32)
         cards = np.empty((count, NUM_FACES, NUM_CARD_FEATURES), np.float32)
         judged = card_judgements(observations, masks, self._constants)
         _first_layer(observations, masks, judged, self._weights, self._scales, self._bias, cards, hidden)
@@ -77,7 +77,7 @@ class CpuNetwork:
         return worths
 
 
-def _filled_up(count: int) -> int:
+def filled_up(count: int) -> int:
     """Return the next number of rows that batches have."""
     step = _ROWS_STEP if count <= 4 * _ROWS_STEP else 4 * _ROWS_STEP
     return count + -count % step

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from chearts_env.whole_files import written_beside
@@ -33,17 +36,20 @@ def fitted_critic(
 ) -> Critic:
     """Return the critic of a round: the one that the folder holds, or one fitted to hands that `player` plays.
 
-    `kind` is the floating type to fit in, `seconds` the most that it may take; `on_part` is that of `fit_critic`.
+    `kind` is the floating type to fit in, `seconds` the most that it may take; `on_part` is that of `fit_critic`. What
+    playouts end with is right for the network of the round before, which `player` is.
     """
     config, path = folder.config, folder.critic_file(round_number)
     network: Network = player.network.get()
     critic = new_critic(network, config.critic, config.seed, round_number)
-    if path.is_file():
+    # One that a power cut has left half written is fitted again.
+    with suppress(OSError, SafetensorError, RuntimeError):
         critic.load_state_dict(load_file(path))
         return critic.eval()
     rules = rules_to_deal(config.rules(), config.labels)
+    settings = replace(config.labels, tables=config.critic.tables)
     works = (
-        OutcomeWork(Chunk(config.seed, round_number, number, rules, config.labels), player, config.critic.explore)
+        OutcomeWork(Chunk(config.seed, round_number, number, rules, settings), player, config.critic.explore)
         for number in itertools.count()
     )
     rng = np.random.default_rng([config.seed, _CRITIC_STREAM, round_number])

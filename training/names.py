@@ -31,18 +31,17 @@ def policy_named(name: str) -> Policy:
     process, and another policy play. Raises ValueError for a name that is none of these.
     """
     network, plus, _ = name.rpartition(_PLUS)
-    if plus and is_search(name) and _place_of(network) is not None:
-        policy = _network_policy(network)
+    if plus and is_search(name) and (place := _place_of(network)) is not None:
+        place = checkpoint_place(place)  # once: a run that goes on may have another one in a moment
+        policy = NetworkPolicy.load(place, torch.float32)
         if not isinstance(policy, ValuePolicy):
             raise ValueError(
                 f"{name}: {network} comes from self-play, so that it puts out preferences; search needs points, of a "
                 "network fitted to labels"
             )
-        place = _place_of(network)
-        assert place is not None
         return NetworkSearch(policy, worlds_of(name), load_foresight(place, torch.float32, _AHEAD))
-    if _place_of(name) is not None:
-        return _network_policy(name)
+    if (place := _place_of(name)) is not None:
+        return NetworkPolicy.load(place, torch.float32)
     try:
         return policy_of(name)
     except ValueError as error:
@@ -73,9 +72,3 @@ def _place_of(network: str) -> Path | None:
     if network == PRETRAINED:
         return _PRETRAINED_PLACE
     return Path(network) if network and Path(network).is_dir() else None
-
-
-def _network_policy(network: str) -> NetworkPolicy:
-    place = _place_of(network)
-    assert place is not None
-    return NetworkPolicy.load(place, torch.float32)

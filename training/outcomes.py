@@ -1,13 +1,13 @@
 """Outcomes: decisions met at the table and what their seats had of the hand in the end, for a critic to learn from.
 
-A chunk follows from the run's seed, the round, its number and the network of the round before, as one of labels does.
+A chunk follows from the run's seed, the round, its number and the network of the round before, and from nothing else.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -45,12 +45,14 @@ Outcomes = npt.NDArray[np.void]
 #: Keeps the deals for critics apart from those for labels (`training.labels`) and those of matches.
 _OUTCOME_STREAM: Final = 6
 _MOST_GRADIENT: Final = 0.5
+#: Share of its time by which a fit may be late before it hurries.
+_DELAY: Final = 0.05
 #: Rows that a critic is asked about at once.
 _ROWS: Final = 4096
 
 
 def make_outcomes(chunk: Chunk, network: Chooser, explore: float) -> Outcomes:
-    """Deal the hands of a chunk, have them played to their end, and return decisions of the network on the way, (N,).
+    """Deal the hands of a chunk, have them played to their end, and return the network's decisions on the way, (N,).
 
     `explore` is the share of actions replaced by random ones, so that the critic meets what the network would not do.
     """
@@ -92,23 +94,27 @@ def fit_critic(
 ) -> None:
     """Fit a critic in place on the CPU, each outcome once: `settings.decisions` of them, or for `seconds`.
 
+    `constants` are those by which `careful` judges cards, or None; `kind` is the floating type of the matrices; `rng`
+    draws the order in which the outcomes of a part are learned from.
+
     Means are what is wanted, of points that two queens or a moon make far apart: the loss is the squared error, not one
     that cares less for rare outcomes. `on_part` is told how many outcomes have been seen and which share of the
     variance of the last ones' points was foreseen before the critic learned from them.
     """
     optimizer = torch.optim.Adam(critic.parameters(), lr=settings.learning_rate, fused=True)
     unit = np.float32(POINTS_PER_UNIT)
-    count, began = 0, time.perf_counter()
+    count, began = 0, 0.0
     for outcomes in parts:
+        began = began or time.perf_counter()  # the first part is waited for, and learned from in any case
         share, by_time = count / settings.decisions, (time.perf_counter() - began) / seconds
-        if by_time > share + len(outcomes) / settings.decisions:
+        if by_time > share + max(_DELAY, len(outcomes) / settings.decisions):
             share = by_time  # only one that is really late: a moment's delay must not change the learning rate
         if share >= 1:
             break
         for group in optimizer.param_groups:
             group["lr"] = settings.learning_rate * (1 - share)
         asked = _questions(outcomes, constants, kind)
-        before = np.concatenate([part.numpy() for part in _answers(critic, asked, kind)]) * unit
+        before = _answers(critic, asked, kind) * unit
         wanted = torch.from_numpy(returns_of(outcomes, before, settings.trace) / unit)
         order = torch.from_numpy(rng.permutation(len(outcomes)))
         for rows in order.tensor_split(max(1, round(len(outcomes) / settings.batch_size))):
@@ -128,23 +134,25 @@ def fit_critic(
 
 
 def _questions(outcomes: Outcomes, constants: npt.NDArray[np.void] | None, kind: torch.dtype) -> tuple[Tensor, ...]:
-    """Return what a critic takes for outcomes."""
+    """Return what a critic takes for outcomes (N,): features (N, F), what is hidden (N, H), points taken (N,)."""
     observations, masks, hidden = (np.ascontiguousarray(outcomes[name]) for name in ("observation", "mask", "hidden"))
     features = critic_features(observations, masks, constants, kind)
     return features, torch.from_numpy(hidden), torch.from_numpy(points_taken(observations))
 
 
-def _answers(critic: Critic, asked: tuple[Tensor, ...], kind: torch.dtype) -> Iterator[Tensor]:
+def _answers(critic: Critic, asked: tuple[Tensor, ...], kind: torch.dtype) -> npt.NDArray[np.float32]:
+    """Return what a critic says, (N,) in units of 10 points."""
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=kind == torch.bfloat16):
-        for start in range(0, len(asked[0]), _ROWS):
-            yield critic(*(part[start : start + _ROWS] for part in asked))
+        parts = [critic(*(part[start : start + _ROWS] for part in asked)) for start in range(0, len(asked[0]), _ROWS)]
+    answers: npt.NDArray[np.float32] = torch.cat(parts).numpy()
+    return answers
 
 
 def returns_of(outcomes: Outcomes, foreseen: npt.NDArray[np.float32], trace: float) -> npt.NDArray[np.float32]:
     """Return what a critic is to learn of each decision, (N,) points, `foreseen` (N,) being what it says now.
 
-    With `trace` 1 that is what the seat ended with, with less of it the more what the critic says of the seat's next
-    decisions: these vary less, and are right on average once the critic is.
+    With `trace` 1 that is what the seat ended with. The smaller it is, the more what the critic says of the seat's next
+    decisions counts instead: that varies less, and is right on average once the critic is.
     """
     hands, seats = outcomes["hand"], outcomes["seat"]
     paid = np.zeros((int(hands.max()) + 1, MAX_PLAYERS), np.float32)

@@ -60,6 +60,7 @@ class RunFolder:
         self.checkpoints = path / FOLDER
         self.self_play = path / "self_play.pt"
         self._labels = path / "labels"
+        self._critics = path / "critics"
 
     @property
     def has_begun(self) -> bool:
@@ -108,7 +109,7 @@ class RunFolder:
 
     def critic_file(self, round_number: int) -> Path:
         """Return where the critic of a round is kept."""
-        return self.path / "critics" / f"{round_number}.safetensors"
+        return self._critics / f"{round_number}.safetensors"
 
     def save_chunk(self, round_number: int, number: int, labels: Labels) -> None:
         """Keep a chunk of labels."""
@@ -120,6 +121,10 @@ class RunFolder:
         """Return how many labels a chunk made earlier holds, None if there is none."""
         path = self._chunk(round_number, number)
         return _num_rows(path) if path.is_file() else None
+
+    def has_chunks(self, round_number: int, count: int) -> bool:
+        """Return whether the first chunks of a round are all there."""
+        return all(self._chunk(round_number, number).is_file() for number in range(count))
 
     def count_labels(self, chunks: Sequence[int]) -> int:
         """Return how many labels the first rounds have, `chunks` of each."""
@@ -144,11 +149,12 @@ class RunFolder:
         return self._labels / f"{round_number}-{number:06d}.npy"
 
     def drop_labels(self) -> None:
-        """Delete the labels; they are made again from the seed if ever needed."""
-        for path in self._labels.glob("*"):
-            path.unlink()
-        if self._labels.exists():
-            self._labels.rmdir()
+        """Delete the labels, and the critics; they are made again from the seed if ever needed."""
+        for place in (self._labels, self._critics):
+            for path in place.glob("*"):
+                path.unlink()
+            if place.exists():
+                place.rmdir()
 
     def write_table(self, text: str, rows: list[dict[str, Any]]) -> None:
         """Write the reported matches as text and JSON."""

@@ -95,7 +95,7 @@ class Trainer:
         """Save a network whose fit was interrupted, if it is the best there is; return the newest checkpoint."""
         # A network less than half fitted plays worse than that of the round before.
         if self._fitting is not None and (self._share_fitted > 0.5 or not self._state.checkpoints):
-            self._save(self._fitting, "interrupted")
+            self._save(self._fitting, "interrupted", len(self._state.checkpoints))
         return latest_checkpoint(self._folder.path)
 
     def _prepare(self) -> None:
@@ -147,9 +147,15 @@ class Trainer:
         """Have the folder hold a round's labels, what is missing made anew; return how many they are."""
         state, wanted = self._state, self._config.labels.counts[number]
         closed_at = state.chunks[number] if number < len(state.chunks) else None
+        player = foresight = None
+        if number:
+            player = self._player(self._folder.checkpoints / state.checkpoints[number - 1], workers)
+            is_whole = closed_at is not None and self._folder.has_chunks(number, closed_at)
+            if self._config.critic.decisions and not is_whole:
+                foresight = self._foresight(number, player, workers)
         began, count, num_chunks = self._log.seconds, 0, 0
         with self._log.bar(self._title(number, "labels"), wanted, "labels") as bar:
-            for num_labels in self._chunks(number, workers):
+            for num_labels in self._chunks(number, player, foresight, workers):
                 num_chunks += 1
                 count += num_labels
                 self._log.tell(bar)
@@ -172,19 +178,16 @@ class Trainer:
     def _player(self, checkpoint: Path, workers: WorkerSet) -> SharedPlayer:
         return SharedPlayer(workers.share(load_checkpoint(checkpoint).network), self._kind)
 
-    def _chunks(self, number: int, workers: WorkerSet) -> Iterator[int]:
+    def _chunks(
+        self, number: int, player: SharedPlayer | None, foresight: SharedForesight | None, workers: WorkerSet
+    ) -> Iterator[int]:
         """Yield how many labels each of a round's chunks holds, one by one as the folder has them, without end."""
         config = self._config
         rules = rules_to_deal(config.rules(), config.labels)
-        player = None
-        if number:
-            player = self._player(self._folder.checkpoints / self._state.checkpoints[number - 1], workers)
         chunk_number = 0
         while (kept := self._folder.num_labels(number, chunk_number)) is not None:
             yield kept
             chunk_number += 1
-
-        foresight = self._foresight(number, player, workers) if player and config.critic.decisions else None
 
         def works() -> Iterator[Callable[[], Labels]]:
             place = chunk_number
@@ -209,9 +212,10 @@ class Trainer:
 
             # Half of the round's time at most: what is left is for labels and their fit.
             seconds = max(self._end_of_round(number) - self._log.seconds, 1.0) / 2
-            kind = self._fitter.kind
+            kind = KINDS[self._kind]
             critic = fitted_critic(self._folder, number, player, workers, kind, seconds, on_part)
-        return shared_foresight(critic, player, workers, KINDS[self._kind], settings.ahead)
+        self._log.note_time()
+        return shared_foresight(critic, player, workers, kind, settings.ahead)
 
     def _fit(self, number: int) -> None:
         """Fit a fresh network to the labels so far, or to those of the latest rounds, and save it."""
@@ -240,9 +244,7 @@ class Trainer:
 
             seconds = max(self._end_of_round(number) - self._log.seconds, 1.0)
             self._write_fit(number, fitter.fit(network, labels, epochs, rng, seconds, on_batch, self._ranks))
-        critic = self._folder.critic_file(number)
-        place = self._save(network, "fitted", critic if critic.is_file() else None)
-        self._state.checkpoints.append(place.name)
+        self._state.checkpoints.append(self._save(network, "fitted", number).name)
         self._fitting = None
         self._log.note_time()
 
@@ -255,7 +257,10 @@ class Trainer:
     def _fresh_network(self, number: int) -> Network:
         return new_network(self._config.network, self._config.seed, number)
 
-    def _save(self, network: Network, what: str, critic: Path | None = None) -> Path:
+    def _save(self, network: Network, what: str, number: int | None = None) -> Path:
+        """Save a network, that of a round with the round's critic, if there is one."""
+        critic = None if number is None else self._folder.critic_file(number)
+        critic = critic if critic and critic.is_file() else None
         place = save_checkpoint(
             self._folder.checkpoints, network, self._config, self._state.step, critic,
             what=what, rounds=len(self._state.checkpoints), seconds=round(self._log.seconds, 1),

@@ -87,6 +87,7 @@ def test_unknown_key_is_refused_naming_the_nearest_right_one(tmp_path, key, near
         ("seed=???", "seed="),
         ("critic.decisions=5", r"labels.network_playouts=0.0 .* above 0 for a critic"),
         ("critic.ahead=0", "critic.ahead=0"),
+        ("critic.tables=0", "critic.tables=0"),
         ("critic.explore=2", r"critic.explore=2.0 .* within 0 … 1"),
         ("critic.learning_rate=0", "critic.learning_rate=0.0"),
         ("fit.rounds=-1", "fit.rounds=-1"),

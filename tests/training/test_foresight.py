@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from baselines.low_card import LowCard
 from chearts_env import Game, Rules
 from chearts_env.cards import BLACK_MARIA, NUM_FACES
 from chearts_env.observation import field_values
-from chearts_env.table import MOON, NUM_ACTIONS, OVER, PASS
+from chearts_env.table import MOON, NUM_ACTIONS, PASS
+from tests.sizes import moon_history
 from training import labels, outcomes
 from training.config import CriticConfig, LabelsConfig
 from training.critic import Critic
@@ -101,7 +103,26 @@ def slow_worth(game: Game, action: int, ahead: int, players: np.ndarray) -> floa
                 seen = Weighing().weights.numpy() @ slow_hidden(tried, players)
                 return float(10 * seen + taken.mean() - taken[seat])
         tried.step(low_card_action(tried))
+    if game._tables["public"]["phase"][0] == MOON:
+        return -float(tried.scores[seat])
     return float(tried.scores.mean() - tried.scores[seat])
+
+
+def values_and_slow_ones(game: Game, ahead: int) -> tuple[np.ndarray, np.ndarray]:
+    """Centred values of the allowed actions at a game whose mover and one more are the network's, by both ways."""
+    size, game = game.rules.num_players, game.copy()
+    game._tables["options"]["single_hand"] = 1
+    players = np.full((1, 11), LOW_CARD, np.int8)
+    assert game.mover is not None
+    players[0, game.mover] = players[0, (game.mover + 2) % size] = NETWORK
+    before = game._tables.copy()
+    judge = Foresight(Weighing(), None, torch.float32, ahead)
+    values = network_values(before.copy(), players, np.zeros(1, np.uint64), 1, EVERYTHING, low_cards, judge)[0]
+    assert game._tables.tobytes() == before.tobytes()
+    legal = game.legal_actions()
+    assert np.isnan(np.delete(values, legal)).all()
+    worths = np.array([slow_worth(game, action, ahead, players[0]) for action in legal])
+    return values[legal], worths - worths.mean()
 
 
 @pytest.mark.parametrize("rules", ALL_RULES, ids=name_of)
@@ -114,35 +135,58 @@ def test_hidden_cards_of_a_critic_are_those_of_the_table(rules):
     while not game.is_over:
         hidden = hidden_from_movers(game._tables, np.array([0]), players[None])[0]
         np.testing.assert_array_equal(hidden, slow_hidden(game, players))
-        if game._tables["public"]["phase"][0] != OVER:
-            assert game.mover is not None
-            observation = game.observation(game.mover)[None]
-            own = field_values(observation, "hand").sum()
-            played = game._tables["public"]["seats"]["played"].sum()
-            assert hidden[:572].sum() + own + played + kitty == 104
+        assert game.mover is not None
+        own = field_values(game.observation(game.mover)[None], "hand").sum()
+        played = game._tables["public"]["seats"]["played"].sum()
+        assert hidden[:572].sum() + own + played + kitty == 104
         game.step(int(rng.choice(game.legal_actions())))
+
+
+@pytest.mark.parametrize("rules", ALL_RULES[:12], ids=name_of)
+@pytest.mark.parametrize("hand_number", [0, 1])
+def test_cards_on_their_way_are_shown_where_they_arrive(rules, hand_number):
+    """Passed to the left and to the right: after the exchange, each is in the hand that the critic saw it in."""
+    game = Game(rules, seed=6)
+    while game.hand_number < hand_number or game.phase != "pass":
+        game.step(game.legal_actions()[-1])
+    shown = set()
+    while game.phase == "pass":
+        assert game.mover is not None
+        hands = hidden_from_movers(game._tables, np.array([0]), np.zeros((1, 11), np.int8))[0, :572].reshape(11, 52)
+        for relative in range(rules.num_players):
+            seat = (game.mover + relative) % rules.num_players
+            inside = game._tables["private"][0, seat]["hand"] if relative else 0
+            shown |= {(seat, int(face)) for face in np.flatnonzero(hands[relative] > inside)}
+        game.step(game.legal_actions()[-1])
+    assert len(shown) > rules.num_players
+    for seat, face in shown:
+        assert game._tables["private"][0, seat]["hand"][face] > 0
 
 
 @pytest.mark.parametrize("ahead", [1, 2])
 @pytest.mark.parametrize("rules", ALL_RULES, ids=name_of)
 def test_values_with_foresight_are_those_of_a_slow_replay_through_game(rules, ahead):
     """Every allowed action, played on to the critic or to the end, whichever comes first; then centred."""
-    judge = Foresight(Weighing(), None, torch.float32, ahead)
     for seed in range(4):
-        game = decision(rules, seed)
-        players = np.full((1, 11), LOW_CARD, np.int8)
-        assert game.mover is not None
-        players[0, game.mover] = NETWORK
-        players[0, (game.mover + 2) % rules.num_players] = NETWORK
-        before = game._tables.copy()
-        values = network_values(before.copy(), players, np.zeros(1, np.uint64), 1, EVERYTHING, low_cards, judge)[0]
-        assert game._tables.tobytes() == before.tobytes()
-        legal = game.legal_actions()
-        if game._tables["public"]["phase"][0] == MOON:
-            continue
-        worths = np.array([slow_worth(game, action, ahead, players[0]) for action in legal])
-        np.testing.assert_allclose(values[legal], worths - worths.mean(), atol=2e-3)
-        assert np.isnan(np.delete(values, legal)).all()
+        values, slow = values_and_slow_ones(decision(rules, seed), ahead)
+        np.testing.assert_allclose(values, slow, atol=2e-3)
+
+
+@pytest.mark.parametrize("ahead", [1, 2])
+@pytest.mark.parametrize("size", range(6, 12))
+def test_values_about_a_moon_are_those_of_a_slow_replay(size, ahead):
+    """Up to the choice of the seat that shot it and at that choice, where its own points count (R21), no critic."""
+    history = moon_history(size, random.Random(size))
+    game = history.replay()
+    values, slow = values_and_slow_ones(game, ahead)
+    np.testing.assert_allclose(values, slow, atol=2e-3)
+    assert abs(slow).max() == pytest.approx(13)
+    game = history.begin()
+    for action in history.actions:
+        if game.mover == 1 and len(game.legal_actions()) > 1 and game.phase == "play":
+            values, slow = values_and_slow_ones(game, ahead)
+            np.testing.assert_allclose(values, slow, atol=2e-3)
+        game.step(action)
 
 
 def chunk(number: int, tables: int = 96) -> Chunk:

@@ -34,30 +34,35 @@ def careful_network() -> ValuePolicy:
     return ValuePolicy(network)
 
 
-def counting_critic(ahead: int = 1) -> Foresight:
-    """A critic that counts what is taken so far and knows nothing more."""
+def drawn_foresight(ahead: int) -> Foresight | None:
+    """A critic of weights drawn at random, to which every card of every hand matters; none for 0."""
+    if not ahead:
+        return None
     critic = new_critic(new_network(NetworkConfig(8, 1, careful=True), 0, 0), CriticConfig(width=8), 0, 1)
+    generator = torch.Generator().manual_seed(1)
+    for weight in critic.parameters():
+        weight.data.normal_(generator=generator)
     return Foresight(critic, new_weights(), torch.float32, ahead)
 
 
-@pytest.mark.parametrize("foresight", [None, counting_critic()], ids=["played out", "with a critic"])
-def test_search_takes_allowed_actions_by_its_seed_alone(foresight):
+@pytest.mark.parametrize("ahead", [0, 1], ids=["played out", "with a critic"])
+def test_search_takes_allowed_actions_by_its_seed_alone(ahead):
     """The same rows and seed, the same answer, whatever else was asked before."""
-    tables, search = VectorTables(RULES, 8, seed=2), NetworkSearch(careful_network(), 3, foresight)
+    tables, search = VectorTables(RULES, 8, seed=2), NetworkSearch(careful_network(), 3, drawn_foresight(ahead))
     for step in range(60):
         seen, masks = tables.observations, tables.action_masks
         actions = search.act(seen, masks, np.random.default_rng(step))
         if step % 10 == 0:
-            other = NetworkSearch(careful_network(), 3, foresight)
+            other = NetworkSearch(careful_network(), 3, drawn_foresight(ahead))
             again = other.act(seen.copy(), masks.copy(), np.random.default_rng(step))
             np.testing.assert_array_equal(actions, again)
         tables.step(actions)  # refuses what is not allowed
 
 
-@pytest.mark.parametrize("foresight", [None, counting_critic(2)], ids=["played out", "with a critic"])
-def test_search_knows_no_more_than_its_observation(foresight):
+@pytest.mark.parametrize("ahead", [0, 2], ids=["played out", "with a critic"])
+def test_search_knows_no_more_than_its_observation(ahead):
     """Other hidden cards, the same view: the same choice; a critic sees the hands of worlds, not those at the table."""
-    search = NetworkSearch(careful_network(), 4, foresight)
+    search = NetworkSearch(careful_network(), 4, drawn_foresight(ahead))
     rng = np.random.default_rng(0)
     game = Game(Rules(8), seed=4, episode="hand")
     for step in range(70):
@@ -77,7 +82,9 @@ def holding_on_to(face: int) -> Foresight:
         def points(self, observations, masks, hidden):
             return 9 * (field_values(observations, "hand")[:, face] > 0).astype(np.float32)
 
-    return HoldingOn(counting_critic().critic, new_weights(), torch.float32, 1)
+    drawn = drawn_foresight(1)
+    assert drawn is not None
+    return HoldingOn(drawn.critic, drawn.constants, torch.float32, 1)
 
 
 def test_search_does_what_the_critic_likes(monkeypatch):

@@ -7,13 +7,14 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
 from training import critic_stage, train, trainer
-from training.checkpoint import latest_checkpoint, load_checkpoint
+from training.checkpoint import CRITIC, latest_checkpoint, load_checkpoint
 from training.command import INTERRUPTED
 from training.labels import Labels
 from training.plot import read_curve
@@ -65,14 +66,14 @@ def final_weights(folder: Path) -> torch.Tensor:
 )
 def test_configuration_runs_in_a_shrunken_form(name, counts, tmp_path):
     """Every stage of it, the report included."""
-    pieces = ["ppo.pieces=3"] if name == "cluster" else []
-    status, folder = run(
-        CONFIGS / f"{name}.yaml", tmp_path, f"labels.counts={counts}", "ppo.iterations=3", "sizes=[6,11]", *pieces
-    )
+    more = {"cluster": ["ppo.pieces=3"], "strong": ["critic.decisions=3000", "critic.tables=24", "critic.width=16"]}
+    overrides = [f"labels.counts={counts}", "ppo.iterations=3", "sizes=[6,11]", *more.get(name, [])]
+    status, folder = run(CONFIGS / f"{name}.yaml", tmp_path, *overrides)
     assert status == 0
     assert len(json.loads((folder / "table.json").read_text("utf-8"))) == 4
     stages = {line.split(",")[2] for line in (folder / "metrics.csv").read_text("utf-8").splitlines()}
-    assert stages == {"stage", "labels", "fit", "early", "self-play", "report"}
+    critics = {"critic"} if name == "strong" else set()
+    assert stages == {"stage", "labels", "fit", "early", "self-play", "report"} | critics
     assert read_curve(folder).points[-1].decisions > 1000
 
 
@@ -107,33 +108,64 @@ def test_interrupted_self_play_goes_on_to_the_same_weights(tmp_path, monkeypatch
 
 
 WITH_CRITIC = (
-    "labels.counts=[300,200]", "labels.network_playouts=1", "critic.decisions=600", "critic.width=16",
-    "critic.batch_size=64", "sizes=[6]",
+    "labels.counts=[300,200]", "labels.network_playouts=1", "critic.decisions=2000", "critic.width=16",
+    "critic.tables=12", "critic.batch_size=64", "sizes=[6]",
 )  # fmt: skip
 
 
-def test_critic_of_an_interrupted_run_is_kept_and_the_run_ends_the_same(tmp_path, monkeypatch):
+def dying_in_round_two(save_chunk: Callable[..., None], number: int = 0) -> Callable[..., None]:
+    """What saves chunks of labels, and breaks off at one of the second round."""
+
+    def dying(self: RunFolder, round_number: int, place: int, labels: Labels) -> None:
+        if (round_number, place) == (1, number):
+            raise KeyboardInterrupt
+        save_chunk(self, round_number, place, labels)
+
+    return dying
+
+
+@pytest.mark.parametrize("dies_at", [0, 1])
+def test_critic_of_an_interrupted_run_is_kept_and_the_run_ends_the_same(dies_at, tmp_path, monkeypatch):
     """Stopped while the critic ends playouts: it is not fitted again, and the last weights are the same."""
     _, whole = run(CONFIGS / "quick.yaml", tmp_path / "whole", *WITH_CRITIC)
-    save_chunk = RunFolder.save_chunk
-
-    def dying(self: RunFolder, round_number: int, number: int, labels: Labels) -> None:
-        if (round_number, number) == (1, 1):
-            raise KeyboardInterrupt
-        save_chunk(self, round_number, number, labels)
-
-    monkeypatch.setattr(RunFolder, "save_chunk", dying)
+    monkeypatch.setattr(RunFolder, "save_chunk", dying_in_round_two(RunFolder.save_chunk, dies_at))
     status, broken = run(CONFIGS / "quick.yaml", tmp_path / "broken", *WITH_CRITIC)
     assert status == INTERRUPTED
     monkeypatch.undo()
     monkeypatch.setattr(critic_stage, "fit_critic", None)  # calling it would end the run
     assert train.main(["--resume", str(broken)]) == 0
     assert torch.equal(final_weights(broken), final_weights(whole))
-    told = [row for row in metrics(whole) if row["stage"] == "critic"]
-    assert int(float(told[-1]["decisions"])) >= 600
+    told, again = (
+        [int(float(row["decisions"])) for row in metrics(folder) if row["stage"] == "critic"]
+        for folder in (whole, broken)
+    )
+    assert told == again
+    assert told[-1] >= 2000
+    assert len(told) > 2
+    assert not (broken / "critics").exists()
+    assert (latest_checkpoint(broken) / CRITIC).read_bytes() == (latest_checkpoint(whole) / CRITIC).read_bytes()
     without = [each for each in WITH_CRITIC if "decisions" not in each]
     _, plain = run(CONFIGS / "quick.yaml", tmp_path / "plain", *without)
     assert not torch.equal(final_weights(plain), final_weights(whole))
+
+
+def test_critic_that_a_power_cut_left_half_written_is_fitted_again(tmp_path, monkeypatch):
+    """The run that goes on ends with the same weights."""
+    _, whole = run(CONFIGS / "quick.yaml", tmp_path / "whole", *WITH_CRITIC)
+    monkeypatch.setattr(RunFolder, "save_chunk", dying_in_round_two(RunFolder.save_chunk))
+    _, broken = run(CONFIGS / "quick.yaml", tmp_path / "broken", *WITH_CRITIC)
+    monkeypatch.undo()
+    path = broken / "critics" / "1.safetensors"
+    path.write_bytes(path.read_bytes()[:50])
+    assert train.main(["--resume", str(broken)]) == 0
+    assert torch.equal(final_weights(broken), final_weights(whole))
+
+
+def test_workers_end_playouts_by_the_same_critic(tmp_path):
+    """Two processes, or none: the same weights."""
+    _, here = run(CONFIGS / "quick.yaml", tmp_path / "here", *WITH_CRITIC)
+    _, elsewhere = run(CONFIGS / "quick.yaml", tmp_path / "elsewhere", *WITH_CRITIC, "workers=2")
+    assert torch.equal(final_weights(here), final_weights(elsewhere))
 
 
 def test_fit_takes_the_labels_of_the_latest_rounds(tmp_path, monkeypatch):
