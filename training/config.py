@@ -114,13 +114,14 @@ class CriticConfig:
 
 @dataclass
 class FitConfig:
-    """How the network is fitted to the labels of the rounds so far, from fresh weights each time."""
+    """How the network is fitted to the labels of the rounds so far."""
 
     rounds: int = 0  # the latest so many rounds, whose labels are fitted; 0 = all
+    goes_on: bool = False  # later rounds go on from the weights of the round before, not from fresh ones
     epochs: int = 4  # after the last round; more than 4 over-fit
     epochs_between: int = 2  # after the others
     batch_size: int = 2048
-    learning_rate: float = 1e-3  # at the start; falls to 0
+    learning_rate: float = 1e-3  # at the start of each round; falls to 0
     weight_decay: float = 0.1
     clip: float = 15.0  # points: centred labels are cut at this either way
     points_per_unit: float = 3.0  # points that make 1 in the network's output

@@ -218,11 +218,13 @@ class Trainer:
         return shared_foresight(critic, player, workers, kind, settings.ahead)
 
     def _fit(self, number: int) -> None:
-        """Fit a fresh network to the labels so far, or to those of the latest rounds, and save it."""
+        """Fit a network to the labels so far, or to those of the latest rounds, and save it."""
         epochs, fitter, first = self._epochs(number), self._fitter, self._first_fitted(number)
         chunks = [0] * first + self._state.chunks[first : number + 1]
         rng = np.random.default_rng([self._config.seed, _FIT_STREAM, number])
         network = self._fresh_network(number)
+        if number and self._config.fit.goes_on:
+            network = load_checkpoint(self._folder.checkpoints / self._state.checkpoints[number - 1]).network
         settings = (self._config.fit, self._config.device, fitter.kind, fitter.threads)
         self._ranks.of_first(FitTask(network, self._folder.path.resolve(), chunks, epochs, rng, *settings))
         # Read from the folder into one array: they are gigabytes, and lie in memory once.

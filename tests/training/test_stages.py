@@ -168,6 +168,16 @@ def test_workers_end_playouts_by_the_same_critic(tmp_path):
     assert torch.equal(final_weights(here), final_weights(elsewhere))
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_fit_goes_on_from_the_round_before_where_it_is_to(goes_on, tmp_path):
+    """Learning next to nothing, the second network is the first one, or another draw of fresh weights."""
+    overrides = ("labels.counts=[200,150]", "sizes=[6]", "fit.learning_rate=1e-12", "fit.weight_decay=0")
+    _, folder = run(CONFIGS / "quick.yaml", tmp_path, *overrides, f"fit.goes_on={goes_on}")
+    first, second = sorted((folder / "checkpoints").iterdir())[-2:]
+    one, other = load_checkpoint(first).network, load_checkpoint(second).network
+    assert torch.allclose(one.head.weight, other.head.weight, atol=1e-6) == goes_on
+
+
 def test_fit_takes_the_labels_of_the_latest_rounds(tmp_path, monkeypatch):
     """`fit.rounds=2` of three: the first round's labels are left out of the last fit, and of that alone."""
     asked = []
