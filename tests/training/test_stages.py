@@ -62,17 +62,18 @@ def final_weights(folder: Path) -> torch.Tensor:
         ("cluster", "[300,200,200]"),
         ("from_rules", "[300,200,200]"),
         ("strong", "[300,200]"),
+        ("foresight", "[300,200]"),
     ],
 )
 def test_configuration_runs_in_a_shrunken_form(name, counts, tmp_path):
     """Every stage of it, the report included."""
-    more = {"cluster": ["ppo.pieces=3"], "strong": ["critic.decisions=3000", "critic.tables=24", "critic.width=16"]}
+    more = {"cluster": ["ppo.pieces=3"], "foresight": ["critic.decisions=3000", "critic.tables=24", "critic.width=16"]}
     overrides = [f"labels.counts={counts}", "ppo.iterations=3", "sizes=[6,11]", *more.get(name, [])]
     status, folder = run(CONFIGS / f"{name}.yaml", tmp_path, *overrides)
     assert status == 0
     assert len(json.loads((folder / "table.json").read_text("utf-8"))) == 4
     stages = {line.split(",")[2] for line in (folder / "metrics.csv").read_text("utf-8").splitlines()}
-    critics = {"critic"} if name == "strong" else set()
+    critics = {"critic"} if name == "foresight" else set()
     assert stages == {"stage", "labels", "fit", "early", "self-play", "report"} | critics
     assert read_curve(folder).points[-1].decisions > 1000
 
@@ -109,7 +110,7 @@ def test_interrupted_self_play_goes_on_to_the_same_weights(tmp_path, monkeypatch
 
 WITH_CRITIC = (
     "labels.counts=[300,200]", "labels.network_playouts=1", "critic.decisions=2000", "critic.width=16",
-    "critic.tables=12", "critic.batch_size=64", "sizes=[6]",
+    "critic.tables=6", "critic.batch_size=64", "sizes=[6]",
 )  # fmt: skip
 
 
