@@ -1,6 +1,7 @@
 """Checkpoints: a folder with the weights (safetensors) and a JSON that says what they are.
 
-Beside them lies the critic that ended playouts for the network, if one did: search asks it (`training.foresight`).
+Beside them lies the critic that ended playouts for the network, if one did: search asks it (`training.foresight`). It
+knows how the network of the round before plays on.
 
 A checkpoint is written beside its place and then renamed, so that a kill at any moment leaves the earlier ones whole
 and no half of a new one under its name. Loading runs no code: safetensors holds numbers only.

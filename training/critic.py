@@ -1,4 +1,7 @@
-"""The critic: what a hand will bring a seat, judged with all cards face up. It trains a policy and never plays."""
+"""The critic: what a hand will bring a seat, judged with all cards face up.
+
+It trains a policy, in self-play and by ending playouts. Search asks it of worlds that are drawn, never of the table.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Labels: decisions met at the table, each with the values of its actions; made in chunks, in any order, anywhere.
 
-A chunk follows from the run's seed, the round, its number and the network of the round before, and from nothing else.
+A chunk follows from the run's seed, the round, its number, the network of the round before and the critic of its own,
+where there is one, and from nothing else.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from training.players import (
     new_tools,
     num_choices,
 )
-from training.playouts import Chooser, Judge, compiled_values, network_values, seen_by_movers, step_some
+from training.playouts import Chooser, PlaysAhead, compiled_values, network_values, seen_by_movers, step_some
 
 #: What was seen at a decision, and the centred value of each action in points: NaN where it was not allowed, infinite
 #: where it was not tried.
@@ -82,10 +83,10 @@ def rules_to_deal(all_rules: list[Rules], settings: LabelsConfig) -> tuple[Rules
     return tuple(dealt)
 
 
-def make_labels(chunk: Chunk, network: Chooser | None, judge: Judge | None = None) -> Labels:
+def make_labels(chunk: Chunk, network: Chooser | None, foresight: PlaysAhead | None = None) -> Labels:
     """Deal hands, note decisions on the way and value their actions.
 
-    `network` plays from the second round on; a `judge` ends its playouts early.
+    `network` plays from the second round on; a `foresight` ends its playouts early.
     """
     settings = chunk.settings
     rng = np.random.default_rng([chunk.seed, _LABEL_STREAM, chunk.round_number, chunk.number])
@@ -100,7 +101,7 @@ def make_labels(chunk: Chunk, network: Chooser | None, judge: Judge | None = Non
     kept = tried.sum(axis=1) > 1
     labels = np.zeros(kept.sum(), LABEL)
     labels["observation"] = observations[kept]
-    labels["values"] = _values(noted[kept], players[sources[kept]], tried[kept], rng, settings, network, judge)
+    labels["values"] = _values(noted[kept], players[sources[kept]], tried[kept], rng, settings, network, foresight)
     return labels
 
 
@@ -128,7 +129,7 @@ def _values(
     rng: np.random.Generator,
     settings: LabelsConfig,
     network: Chooser | None,
-    judge: Judge | None,
+    foresight: PlaysAhead | None,
 ) -> npt.NDArray[np.float32]:
     seeds = draw_seeds(rng, len(noted))
     by_network = np.zeros(len(noted), np.bool_)
@@ -143,7 +144,7 @@ def _values(
             continue
         if by_network[rows[0]] and network is not None:
             # Once each: these cost far more than compiled ones and vary less.
-            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, tried[rows], network, judge)
+            values[rows] = network_values(noted[rows], players[rows], seeds[rows], 1, tried[rows], network, foresight)
         else:
             values[rows] = compiled_values(noted[rows], compiled[rows], seeds[rows], settings.playouts, tried[rows])
     return values

@@ -1,9 +1,10 @@
 """Action values by playing out: at a decision, every allowed action is tried and the same true deal played to its end.
 
-A value is the seat's points relative to the table's mean, negative so that more is better, averaged over a few playouts
-and centred over the actions tried, which takes the luck of the deal out. Playouts of one decision share their chance:
-playout k of every action draws from the same stream. The hidden cards decide what follows, but the players of a playout
-do not see them, so what a network learns from many such values is what an action is worth given what its seat knows.
+Or to where a critic says what that end would be. A value is the seat's points relative to the table's mean, negative so
+that more is better, averaged over a few playouts and centred over the actions tried, which takes the luck of the deal
+out. Playouts of one decision share their chance: playout k of every action draws from the same stream. The hidden cards
+decide what follows, but the players of a playout do not see them, so what a network learns from many such values is
+what an action is worth given what its seat knows.
 
 Settling a moon is worth the same relative points either way (R21), so there the seat's own points count instead.
 """
@@ -27,8 +28,8 @@ from training.players import new_tools, play_on
 Chooser = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], npt.NDArray[np.integer[Any]]]
 
 
-class Judge(Protocol):
-    """Ends playouts early: `training.foresight` has one."""
+class PlaysAhead(Protocol):
+    """What ends playouts early: `training.foresight` has it."""
 
     def play_ahead(
         self,
@@ -38,7 +39,11 @@ class Judge(Protocol):
         streams: npt.NDArray[np.uint64],
         network: Chooser,
     ) -> npt.NDArray[np.float64]:
-        """Play tables (N,) on in place, and return what their `seats` (N,) will get, (N,), NaN where a hand is over."""
+        """Play tables (N,) on in place, and return what their `seats` (N,) will get.
+
+        (N,) points below the table's mean, NaN where a hand is over. `players` (N, 11) play the seats, the network `seats`
+        among them; `streams` (N, 4) are the chance of those who need some.
+        """
 
 
 #: The value of an action that is allowed and was not tried. One that is not allowed has none: NaN.
@@ -113,11 +118,11 @@ def network_values(
     num_playouts: int,
     tried: npt.NDArray[np.bool_],
     network: Chooser,
-    judge: Judge | None = None,
+    foresight: PlaysAhead | None = None,
 ) -> npt.NDArray[np.float32]:
     """Return what `compiled_values` does, with a network playing the seats that `players` gives to it.
 
-    With a `judge`, playouts end where it says what they come to.
+    With a `foresight`, playouts end where it says what they come to.
     """
     _, masks = seen_by_movers(tables, np.arange(len(tables)))
     rows, actions, playouts = _expanded(masks.astype(np.bool_) & tried, num_playouts)
@@ -128,12 +133,12 @@ def network_values(
         streams = np.zeros((len(room), 4), np.uint64)
         _begin_playouts(room, actions[part], seeds[rows[part]] + playouts[part], streams)
         worths = np.empty(len(room))
-        if judge is None:
+        if foresight is None:
             finish_hands(room, players[rows[part]], streams, network)
             _write_worths(tables, rows[part], room, worths)
         else:
             seats = tables["public"]["mover"][rows[part]].astype(np.intp)
-            foreseen = judge.play_ahead(room, seats, players[rows[part]], streams, network)
+            foreseen = foresight.play_ahead(room, seats, players[rows[part]], streams, network)
             _write_worths(tables, rows[part], room, worths)
             worths = np.where(np.isnan(foreseen), worths, foreseen)
         np.add.at(values, (rows[part], actions[part]), worths)

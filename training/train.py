@@ -1,6 +1,6 @@
 """Train a policy and play it: `python -m training.train configs/quick.yaml [key=value ...] [--resume [RUN]]`.
 
-Each round makes labels, fits a network to all labels so far and plays a few early matches. At the end the network plays
+Each round makes labels, fits a network to the labels so far and plays a few early matches. At the end the network plays
 the opponents of the configuration on deals that took no part in training.
 """
 

@@ -1,4 +1,4 @@
-"""The loop of one run: labels, fit, early matches, round after round; then the reported matches."""
+"""The loop of one run: critic, labels, fit, early matches, round after round; self-play; then the reported matches."""
 
 # ruff: noqa: T201 - it tells the person at the terminal
 

@@ -145,8 +145,8 @@ class LabelWork:
 
     def __call__(self) -> Labels:
         """Do it."""
-        judge = self.foresight.get() if self.foresight else None
-        return make_labels(self.chunk, network_policy(self.player).choose if self.player else None, judge)
+        foresight = self.foresight.get() if self.foresight else None
+        return make_labels(self.chunk, network_policy(self.player).choose if self.player else None, foresight)
 
 
 @dataclass(frozen=True)
