@@ -41,8 +41,8 @@ class PlaysAhead(Protocol):
     ) -> npt.NDArray[np.float64]:
         """Play tables (N,) on in place, and return what their `seats` (N,) will get.
 
-        (N,) points below the table's mean, NaN where a hand is over. `players` (N, 11) play the seats, the network `seats`
-        among them; `streams` (N, 4) are the chance of those who need some.
+        (N,) points below the table's mean, NaN where a hand is over. `players` (N, 11) play the seats, the network
+        `seats` among them; `streams` (N, 4) are the chance of those who need some.
         """
 
 
