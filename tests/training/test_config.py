@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import is_dataclass
 from itertools import takewhile
 from pathlib import Path
 
@@ -108,6 +109,15 @@ def test_file_that_is_no_configuration_is_refused_by_name(content, tmp_path):
     with pytest.raises(ValueError, match=r"broken\.yaml") as refused:
         read_config(path)
     assert "\n" not in str(refused.value)
+
+
+def test_reference_shows_the_settings_of_every_section():
+    """What `Config` is made of; `CriticConfig` had been forgotten."""
+    told = (CONFIGS.parent / "docs" / "reference" / "training.md").read_text("utf-8")
+    shown = set(re.findall(r":pyobject: (\w+)", told))
+    sections = {type(value).__name__ for value in vars(Config()).values() if is_dataclass(value)}
+    assert len(sections) > 4
+    assert sections | {"Config"} <= shown
 
 
 def test_missing_file_is_refused_by_name(tmp_path):
