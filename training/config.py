@@ -99,9 +99,7 @@ class CriticConfig:
     It learns from hands that the network of the round before has played, at tables like those of the labels.
     """
 
-    decisions: int = (
-        0  # it learns from in a round, full chunks of them; 0 = there is none, and playouts go to their end
-    )
+    decisions: int = 0  # it learns from in a round, in full chunks; 0 = there is none, and playouts go to their end
     tables: int = 768  # hands dealt for one chunk of them; one takes a tenth of a megabyte
     ahead: int = 1  # it is asked at the so many-th next decision of the seat
     explore: float = 0.03  # share of actions replaced by random ones in the hands it learns from

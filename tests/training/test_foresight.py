@@ -10,11 +10,12 @@ import pytest
 import torch
 
 from baselines.low_card import LowCard
-from chearts_env import Game, Rules
+from chearts_env import Game
 from chearts_env.cards import BLACK_MARIA, NUM_FACES
 from chearts_env.observation import field_values
 from chearts_env.table import MOON, NUM_ACTIONS, PASS
 from tests.sizes import moon_history
+from tests.training.decisions import ALL_RULES, decision, name_of
 from training import labels, outcomes
 from training.config import CriticConfig, LabelsConfig
 from training.critic import Critic
@@ -25,13 +26,7 @@ from training.outcomes import fit_critic, make_outcomes, new_critic, returns_of
 from training.players import CAREFUL, LOW_CARD, NETWORK, RANDOM_LEGAL
 from training.playouts import network_values
 
-ALL_RULES = [preset(size) for preset in (Rules.card_page, Rules.classic, Rules.bicycle) for size in range(6, 12)]
 EVERYTHING = np.ones((1, NUM_ACTIONS), np.bool_)
-
-
-def name_of(rules: Rules) -> str:
-    """A short name for a test."""
-    return f"{rules.num_players}-{rules.set_aside}{'' if any(rules.pass_cycle) else '-no-pass'}"
 
 
 def low_cards(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
@@ -76,17 +71,6 @@ class Weighing(Critic):
     def forward(self, features: torch.Tensor, hidden: torch.Tensor, taken: torch.Tensor) -> torch.Tensor:
         """Return the weighted sum."""
         return hidden.float() @ self.weights + taken
-
-
-def decision(rules: Rules, seed: int) -> Game:
-    """A single hand played at random up to a decision with more than one choice."""
-    rng = np.random.default_rng(seed)
-    game = Game(rules, seed=seed, episode="hand")
-    for _ in range(rng.integers(0, 90)):
-        game.step(int(rng.choice(game.legal_actions())))
-    while len(game.legal_actions()) == 1:
-        game.step(game.legal_actions()[0])
-    return game
 
 
 def slow_worth(game: Game, action: int, ahead: int, players: np.ndarray) -> float:

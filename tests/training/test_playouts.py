@@ -14,28 +14,11 @@ from chearts_env import Game, Rules
 from chearts_env.deal import seed_stream
 from chearts_env.observation import field_values
 from chearts_env.table import MOON, PASS, PLAY
+from tests.training.decisions import ALL_RULES, decision, name_of
 from training.config import LabelsConfig
 from training.labels import Chunk, make_labels, rules_to_deal
 from training.players import CAREFUL, LOW_CARD, NETWORK, RANDOM_LEGAL, choose, choose_any, new_tools, num_choices
 from training.playouts import UNTRIED, centred, compiled_values, network_values
-
-ALL_RULES = [preset(size) for preset in (Rules.card_page, Rules.classic, Rules.bicycle) for size in range(6, 12)]
-
-
-def name_of(rules: Rules) -> str:
-    """A short name for a test."""
-    return f"{rules.num_players}-{rules.set_aside}{'' if any(rules.pass_cycle) else '-no-pass'}"
-
-
-def decision(rules: Rules, seed: int) -> Game:
-    """A single hand played at random up to a decision with more than one choice."""
-    rng = np.random.default_rng(seed)
-    game = Game(rules, seed=seed, episode="hand")
-    for _ in range(rng.integers(0, 90)):
-        game.step(int(rng.choice(game.legal_actions())))
-    while len(game.legal_actions()) == 1:
-        game.step(game.legal_actions()[0])
-    return game
 
 
 def low_card_action(game: Game) -> int:
