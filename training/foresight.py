@@ -27,7 +27,7 @@ from training.cpu_network import filled_up
 from training.critic import POINTS_PER_UNIT, Critic, points_taken
 from training.features import card_judgements, dense_features
 from training.players import CAREFUL, LOW_CARD, RANDOM_LEGAL, new_tools
-from training.playouts import Chooser, play_on_all, seen_by_movers, step_some
+from training.playouts import Chooser, seen_by_movers, step_some, waiting_for_network
 
 #: Players that a critic tells from one another; whoever is none of them is the network.
 _PLAYERS_TOLD_APART: Final = (CAREFUL, LOW_CARD, RANDOM_LEGAL)
@@ -65,16 +65,12 @@ class Foresight:
         left = np.full(len(tables), self.ahead)
         tools = new_tools()
         playing = np.arange(len(tables))
-        while len(playing):
-            waits = np.zeros(len(playing), np.bool_)
-            play_on_all(tables, playing, players, streams, tools, waits)
-            playing = playing[waits]
+        while len(playing := waiting_for_network(tables, playing, players, streams, tools)):
             public = tables["public"][playing]
             decides = (public["mover"] == seats[playing]) & (public["phase"] != MOON)
             left[playing[decides]] -= 1
             ends = decides & (left[playing] == 0)
-            if len(playing):
-                observations, masks = seen_by_movers(tables, playing)
+            observations, masks = seen_by_movers(tables, playing)
             if ends.any():
                 there = playing[ends]
                 hidden = hidden_from_movers(tables, there, players)

@@ -159,13 +159,22 @@ def finish_hands(
     """Play hands to their end in place, asking the network about all tables that wait for it at once."""
     tools = new_tools()
     playing = np.arange(len(tables))
-    while len(playing):
-        waits = np.zeros(len(playing), np.bool_)
-        play_on_all(tables, playing, players, streams, tools, waits)
-        playing = playing[waits]
-        if len(playing):
-            observations, masks = seen_by_movers(tables, playing)
-            step_some(tables, playing, network(observations, masks).astype(np.int64))
+    while len(playing := waiting_for_network(tables, playing, players, streams, tools)):
+        observations, masks = seen_by_movers(tables, playing)
+        step_some(tables, playing, network(observations, masks).astype(np.int64))
+
+
+def waiting_for_network(
+    tables: Tables,
+    playing: npt.NDArray[np.intp],
+    players: npt.NDArray[np.int8],
+    streams: npt.NDArray[np.uint64],
+    tools: npt.NDArray[np.void],
+) -> npt.NDArray[np.intp]:
+    """Play some tables on (`play_on`), and return those that wait for a network; at the others the hand is over."""
+    waits = np.zeros(len(playing), np.bool_)
+    _play_on_all(tables, playing, players, streams, tools, waits)
+    return playing[waits]
 
 
 def seen_by_movers(tables: Tables, places: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
@@ -193,8 +202,7 @@ def _begin_playouts(room: Any, actions: Any, seeds: Any, streams: Any) -> None:
 
 
 @kernel
-def play_on_all(tables: Any, places: Any, players: Any, streams: Any, tools: Any, waits: Any) -> None:
-    """Play some tables on (`play_on`), and write which of them wait for a network."""
+def _play_on_all(tables: Any, places: Any, players: Any, streams: Any, tools: Any, waits: Any) -> None:
     for number in range(places.shape[0]):
         place = places[number]
         waits[number] = play_on(tables[place], players[place], streams[place], tools)
